@@ -56,7 +56,9 @@ class Played:
         self.truths: dict[int, str] = {}
         self.accused: list[Accusation] = []
         self.rounds_of: list[Round] = []
-        self.model = ModelFacts(["even", "odd"], [Column("x", "mm"), Column("y")], 2, ["labels"], ["plurality"])
+        self.model = ModelFacts(
+            ["even", "odd"], [Column("x", "mm"), Column("y")], 2, ["labels"], ["plurality"]
+        )
         self.refuses = ""  # why nothing can be put
         self.has_room = True
         self._observers: list[Callable[[bytes | None], None]] = []

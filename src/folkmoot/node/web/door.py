@@ -105,19 +105,29 @@ class Page:
 
 
 class Door:
-    """An open door; ``close`` it before the node stops.
+    """An open door, made by ``serve``; ``close`` it before the node stops.
 
     Parameters
     ----------
+    folder : Path
+        The folder of the node.
+    feed : Feed
+        Its events.
     url : str or None
         Where the page is, without a token; None: there is none.
     address : str or None
         The same for a browser, with the token that may ask: show it to the operator only.
+
+    Examples
+    --------
+    >>> door = await serve(node, folder, page=Page("127.0.0.1:7700"))  # doctest: +SKIP
+    >>> door.url  # doctest: +SKIP
+    'http://127.0.0.1:7700'
     """
 
-    def __init__(self, socket_path: Path, feed: Feed, url: str | None, address: str | None) -> None:
+    def __init__(self, folder: Path, feed: Feed, url: str | None, address: str | None) -> None:
         self.url, self.address = url, address
-        self._socket, self._feed = socket_path, feed
+        self._folder, self._feed = folder, feed
         self._servers: list[tuple[_Server, asyncio.Task[None]]] = []
         self._watching: asyncio.Task[None] | None = None
 
@@ -131,7 +141,7 @@ class Door:
         for _, serving in self._servers:
             with suppress(asyncio.CancelledError):
                 await serving
-        self._socket.unlink(missing_ok=True)
+        (self._folder / SOCKET).unlink(missing_ok=True)
 
     def _listen(self, app: ASGIApp, listener: socket.socket, places: Places | None) -> None:
         server = _server(app, places)
@@ -175,6 +185,12 @@ async def serve(
         If another node answers in this folder, or others can read a token.
     OSError
         If the page's address is taken.
+
+    Examples
+    --------
+    >>> from folkmoot.node.web import serve
+    >>> door = await serve(node, Path("north"))  # doctest: +SKIP
+    >>> await door.close()  # doctest: +SKIP
     """
     log = journal or Journal("error")
     ledger = Ledger(service)
@@ -192,7 +208,7 @@ async def serve(
             port = outside.getsockname()[1]
             url = api.page = page.url(port)
             address = with_token(url, tokens["ask"])
-        door = Door(folder / SOCKET, feed, url, address)
+        door = Door(folder, feed, url, address)
         door._listen(Answering(router, _owner, log), inside, None)
         if page is not None and outside is not None:
             refused: Counter[str] = Counter()

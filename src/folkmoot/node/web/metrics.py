@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple, cast
-
-from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from folkmoot import __version__
+from folkmoot.extras import to_install
 from folkmoot.node.service.interface import Status
 from folkmoot.node.web.readiness import why_not_ready
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
 
 LOOKS: Final = 0.25  # seconds between two looks at how late the loop is
 _MOTION_SECONDS: Final = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 3600)
@@ -79,6 +79,13 @@ class Metrics:
     """What a node counts: give it to ``Node`` as its meter, and to ``serve``."""
 
     def __init__(self) -> None:
+        try:
+            from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                f"/metrics needs prometheus_client, which is not installed: {to_install('page')}",
+                name=error.name,
+            ) from None
         self._registry = CollectorRegistry()
         self._status: Status | None = None
         self._counts: Mapping[str, int] = {}
@@ -139,6 +146,8 @@ class Metrics:
 
     def text(self, status: Status, counts: Mapping[str, int]) -> tuple[bytes, str]:
         """All metrics in Prometheus's text format, and its media type."""
+        from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+
         self._status, self._counts = status, counts
         return generate_latest(self._registry), CONTENT_TYPE_PLAIN_0_0_4
 
@@ -156,6 +165,8 @@ class Metrics:
 
     def collect(self) -> Iterator[Metric]:
         """What follows from the status that ``text`` was given."""
+        from prometheus_client.metrics_core import GaugeMetricFamily
+
         if self._status is None:
             return
         yield from _counted(self._counts)
@@ -173,6 +184,8 @@ _INFO: Final = "Always 1. The version is in its label."
 
 def _counted(counts: Mapping[str, int]) -> Iterator[Metric]:
     """A counter for each thing that is counted; what is refused is one, by reason."""
+    from prometheus_client.metrics_core import CounterMetricFamily
+
     refused = CounterMetricFamily("folkmoot_refused", _REFUSED, labels=["why"])
     for name, count in sorted((dict.fromkeys(_COUNTED, 0) | dict(counts)).items()):
         if name.startswith("refused_"):
@@ -208,6 +221,8 @@ def _gauges(status: Status) -> dict[str, float]:
 
 
 def _by_peer(status: Status) -> Iterator[Metric]:
+    from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
+
     known: dict[str, dict[str, float | None]] = {
         peer.name: {
             "folkmoot_peer_connected": float(peer.connected),
