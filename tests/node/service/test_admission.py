@@ -30,7 +30,7 @@ from folkmoot.node.service.admission import (
 from folkmoot.node.service.interface import RefusedError
 from folkmoot.node.service.models import ModelFacts
 from folkmoot.node.service.policy import Policy
-from folkmoot.node.session.header import Header, motion_of
+from folkmoot.node.session.header import Header, motion_of, read_header
 from folkmoot.node.session.statement import asked
 from folkmoot.node.session.terms import Terms
 from folkmoot.node.storage.retention import OLD, stored_bytes
@@ -125,13 +125,16 @@ def test_a_header_that_is_none(data: bytes) -> None:
 def test_a_header_is_not_parsed_before_its_signature_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     """One check of a signature for each that is told, whatever is in it; nothing else that grows with it."""
     done: list[str] = []
-    read, held = admissions.read_header, admissions.holds
 
     def note(what: str, real: Any) -> Any:
-        return lambda *given: (done.append(what), real(*given))[1]
+        def noted(*given: Any) -> Any:
+            done.append(what)
+            return real(*given)
 
-    monkeypatch.setattr(admissions, "read_header", note("parsed", read))
-    monkeypatch.setattr(admissions, "holds", note("verified", held))
+        return noted
+
+    monkeypatch.setattr(admissions, "read_header", note("parsed", read_header))
+    monkeypatch.setattr(admissions, "holds", note("verified", holds))
     junk = header_of(schema=tuple(Column(f"c{number}") for number in range(5000)), columns=5000)
     node = Node()
     for _ in range(50):
