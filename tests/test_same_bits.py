@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from folkmoot.network.wire.forms import ChanceForm
-from folkmoot.votes import LEVELS, from_levels
 from support.kinds_of_floats import COMPILED_WITHOUT, NUDGED, WIDE, WITHOUT, computed
 
 ROOT = Path(__file__).parents[1]
@@ -49,16 +46,3 @@ def test_the_page_names_functions_that_are_there() -> None:
     for file, name in rows:
         source = (package / file).read_text(encoding="utf-8")
         assert re.search(rf"^ *def {name}\(", source, flags=re.M), (file, name)
-
-
-def test_the_label_of_probabilities_is_that_of_their_levels() -> None:
-    """``first_colours`` compares whole numbers; the floats that are held in a talk have the same order."""
-    levels = np.random.default_rng(0).integers(0, LEVELS, (2000, 5)).astype(np.int16)
-    levels[::3] //= 50  # with ties
-    levels[7] = -1
-    found = ChanceForm(2000, 5).first_colours(levels)
-    assert found[7] == -1
-    for row, colour in zip(np.delete(levels, 7, axis=0), np.delete(found, 7), strict=True):
-        assert row[colour] == row.max()
-        assert (row[:colour] < row.max()).all()
-        assert from_levels(row)[colour] == from_levels(row).max()

@@ -14,12 +14,11 @@ from experiments.trust.attacks import CLIQUE, NOBODY, STEALTHY, WRONG, liars_ord
 from folkmoot.adversaries import colluding_votes, stealthy_votes
 from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.learning.check_rows import shown_places
+from folkmoot.learning.own_rows import FIRM, Footing, OwnRows, speaks_against
 from folkmoot.learning.participants import Participant, learnt_on
 from folkmoot.learning.probabilities import chances_of
+from folkmoot.learning.pseudo_labels import RULE, Recipe, agree_on_labels
 from folkmoot.learning.refitting import refit
-from folkmoot.trust import OwnRows, agree_on_labels
-from folkmoot.trust.own_rows import FIRM, Footing, speaks_against
-from folkmoot.trust.pool_review import RULE, Recipe
 from folkmoot.votes import UNCOLOURED, in_levels
 
 STRUCK: Final = 0.25  # of all inputs, by stealthy liars
@@ -34,7 +33,6 @@ STEPS: Final[dict[str, Recipe]] = {
     OURS: RULE,
     "without own class counts": replace(RULE, match=False),
     "without ridge": replace(RULE, ridge=False),
-    "weights less a standard error": replace(RULE, shrink=1.0),
     "one review": replace(RULE, reviews=1),
     "no talk": replace(RULE, talks=0),
     "three rounds of talk": replace(RULE, talks=3),

@@ -26,7 +26,7 @@ from experiments.mechanism.frozen import (
     shared_right,
 )
 from experiments.mechanism.frozen import arrays as arrays_of
-from folkmoot.aggregation import RULES, Aggregation, Plurality, Pool, aggregate
+from folkmoot.aggregation import RULES, Aggregation, PeerReview, Plurality, Pool, aggregate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -127,10 +127,12 @@ def _own_site(setting: Setting) -> Compared | None:
     old, owner = setting.old.get("right/own_likely"), arrays_of(setting.moot).get("owner")
     if old is None or owner is None:
         return None
-    likely = setting.aggregation.final_votes(setting.votes, setting.known).probabilities
-    if likely is None:
+    if not isinstance(setting.aggregation, PeerReview):
         return None
-    found = likely[owner.astype(np.int64), np.arange(len(owner))].argmax(axis=1)
+    found = np.zeros(len(owner), dtype=np.int64)
+    for site in np.unique(owner).tolist():
+        likely = setting.aggregation.likely_of_own(setting.votes, setting.known, int(site))
+        found[owner == site] = likely[owner == site].argmax(axis=1)
     new = float((found == setting.truth).mean())
     return Compared(setting.moot, f"{setting.rule}, own site", setting.lie, ACCURACY, old, new)
 

@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from experiments.mechanism.frozen import Setting, measured
 from experiments.mechanism.frozen import settings as frozen
 from folkmoot import aggregate
 from folkmoot.aggregation import HoldoutTrust, Known, Listen, OwnAggregation, PeerReview, Plurality, Rows
+from folkmoot.aggregation.panel import mixture
+from folkmoot.arrays import Floats
 from folkmoot.outlook import QuorumSet
 from folkmoot.votes import Votes
 from support.strategies import vote_tables
@@ -180,6 +183,34 @@ def test_rows_told_with_noise_teach_less_but_something() -> None:
         votes, Known(rows=noisy, judges=np.arange(9))
     )
     assert (final.votes[:9] == truth).mean() > 0.9
+
+
+def test_a_site_s_own_kind_of_inputs_is_answered_by_what_it_knows() -> None:
+    """Each of four knows its own inputs and guesses on the others': all together know no more than chance."""
+    rng = np.random.default_rng(5)
+    owner, truth = np.repeat(np.arange(4), 100), rng.integers(0, 2, 400)
+    votes = np.where(owner == np.arange(4)[:, None], truth, rng.integers(0, 2, (4, 400)))
+    shown = np.tile(np.arange(100) < 20, 4)
+    known = Known(rows=Rows(votes[:, shown], truth[shown], owner[shown]), classes=2)
+    for site in range(4):
+        mine = ~shown & (owner == site)
+        likely = PeerReview().likely_of_own(votes[:, mine], known, site)
+        assert (likely.argmax(axis=1) == truth[mine]).mean() > 0.95
+        np.testing.assert_allclose(likely.sum(axis=1), 1)
+
+
+def test_forecasts_are_mixed_as_fits_the_rows_best() -> None:
+    """Held to a general optimiser: the likelihood of the rows, and of the beliefs one starts from."""
+    likelihoods = np.random.default_rng(0).random((40, 3)) ** [1.0, 2.0, 0.5]
+    beliefs = np.array([0.5, 0.1, 3.0])
+
+    def loss(free: Floats) -> float:
+        share = np.exp([*free, 0.0]) / np.exp([*free, 0.0]).sum()
+        return -float(np.log(likelihoods @ share).sum() + (beliefs * np.log(share)).sum())
+
+    free = minimize(loss, [0.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12}).x
+    best = np.exp([*free, 0.0]) / np.exp([*free, 0.0]).sum()
+    np.testing.assert_allclose(mixture(likelihoods), best, atol=0.002)
 
 
 def test_an_expert_that_knows_the_inputs_is_heard() -> None:

@@ -32,7 +32,8 @@ from experiments.improvement.points import (
 from experiments.improvement.writers import LOGISTIC, Setting, Voted, Writers, draw, vote, who_takes_part
 from experiments.trust.attacks import CLIQUE, NOBODY, STEALTHY, WRONG
 from folkmoot.learning.check_rows import shown_places
-from folkmoot.trust import OwnRows, agree_on_labels
+from folkmoot.learning.own_rows import OwnRows
+from folkmoot.learning.pseudo_labels import agree_on_labels
 from folkmoot.votes import UNCOLOURED
 from support.femnist_samples import make_rows, write_parquet
 

@@ -16,16 +16,16 @@ from llvmlite import binding
 
 from folkmoot import Everyone, Neighbours, Others, Slush, Snowball, Snowflake, Trusting, agree, deliberate
 from folkmoot.adversaries import FarAway, PerfectlyMalicious, RandomClass, Stalling
-from folkmoot.aggregation import RULES, GeometricMedian, TrimmedMean
-from folkmoot.network.session.judgement import LocalThreshold
-from folkmoot.network.session.numbers import combined
-from folkmoot.network.wire.forms import ChanceForm
-from folkmoot.network.wire.number_verdict import most_within, narrowest
+from folkmoot.aggregation import RULES, GeometricMedian
+from folkmoot.node.answer import answer_of
+from folkmoot.node.ballots import levels_of, on_grid
+from folkmoot.node.review import ballots_of
+from folkmoot.node.session.header import Header
+from folkmoot.node.session.terms import RULES as RULES_OF_A_NODE
+from folkmoot.node.session.terms import STEP, Terms
 from folkmoot.outlook import FBA, Hierarchy, Leaders, QuorumSet
-from folkmoot.outlook.leaders import leaders_and_samples
 from folkmoot.simulation import sweep
 from folkmoot.simulation.setting import chance_rows, in_units
-from folkmoot.trust import Anchor
 
 N = 41
 _NUMBA: Any = numba.config
@@ -43,7 +43,7 @@ def promised() -> Iterator[tuple[str, bytes]]:
     yield from tables()
     yield from talks()
     yield from numbers()
-    yield from network()
+    yield from node()
 
 
 def not_promised() -> Iterator[tuple[str, bytes]]:
@@ -121,24 +121,28 @@ def numbers() -> Iterator[tuple[str, bytes]]:
             yield f"agree, {name}, {liar}", np.asarray(done.numbers).tobytes() + done.rounds.tobytes()
 
 
-def network() -> Iterator[tuple[str, bytes]]:
-    """What nodes must compute alike from what they were told alike."""
+def node() -> Iterator[tuple[str, bytes]]:
+    """The answers that members compute from the same table, by every public rule."""
     rng = np.random.default_rng(3)
-    order, samples = leaders_and_samples([bytes([i]) * 32 for i in range(N)], 10)
-    yield "leaders of rounds", json.dumps([order, samples]).encode()
-    held = np.round(rng.normal(size=(11, 200, 4)), 3)
-    middles, widths = narrowest(held, 8)
-    yield "claims of numbers", middles.tobytes() + widths.tobytes() + most_within(held, 0.7).tobytes()
-    yield "a step of the talk about numbers", combined(TrimmedMean(), held, 4).tobytes()
-    levels = rng.integers(0, 6, (5000, 4)).astype(np.int16)
-    yield "labels of levels", ChanceForm(5000, 4).first_colours(levels).tobytes()
-    votes = rng.integers(0, 3, (9, 400)).astype(np.int8)
-    for right in range(41):
-        threshold = LocalThreshold.of(Anchor.of_counts(right=right, held_out=40), 10)
-        yield (
-            f"a threshold of {right} of 40",
-            bytes([threshold.alpha(), threshold.alpha(votes[0], list(votes[1:]))]),
-        )
+    labels, inputs = ("a", "b", "c"), 300
+    truth = rng.integers(0, 3, inputs)
+    right = rng.random((N, inputs)) < 0.4 * rng.random((N, 1))  # close, so that rules differ
+    classes = np.where(right, truth, rng.integers(-1, 3, (N, inputs)))
+    first = {
+        "labels": classes,
+        "probabilities": np.stack([levels_of(each) for each in rng.random((N, inputs, 3))]),
+        "numbers": on_grid(rng.random((N, inputs)), STEP),
+    }
+    for answers, table in first.items():
+        known = labels if answers != "numbers" else ()
+        for rule in RULES_OF_A_NODE[answers]:
+            weights = tuple(range(N)) if rule == "weighted" else ()
+            terms = Terms(answers, known, rule, weights, coin=answers != "numbers")  # type: ignore[arg-type]
+            terms.check(N)
+            header = Header(bytes(32), 0, bytes(16), 0.0, terms, inputs)
+            packed = ballots_of(header, 0)
+            votes = {member: packed.pack(table[member]) for member in range(N)}
+            yield f"a node's {rule} of {answers}", answer_of(header, [votes], bytes(32), N, 13)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from folkmoot.aggregation.interface import FinalVotes, Kind, Known, OwnAggregati
 from folkmoot.aggregation.own import Codes, Finals, judges_of, kind_of, named
 from folkmoot.aggregation.panel import PUBLIC, Panel, centred
 from folkmoot.aggregation.telling_apart import changed
-from folkmoot.arrays import Array, Floats
+from folkmoot.arrays import Array, Bools, Features, Floats
 from folkmoot.trust.checked import CheckedAnswers
 from folkmoot.trust.gold_rules import LEAST_GOLD, review_gold
 from folkmoot.trust.number_review import CheckedNumbers, opened_by, review_numbers, weights_by_errors
@@ -101,8 +101,37 @@ class PeerReview(OwnAggregation):
             self._classes(table, kind, known, rows, finals)
         return finals.done()
 
+    def likely_of_own(self, table: Array, known: Known, judge: int) -> Floats:
+        """(input, class): how likely each class is for inputs of one judge's own kind, such as its patients.
+
+        Its own vote and its own rows count for more there, as far as its rows bear it out.
+        """
+        rows = known.rows
+        kind = kind_of(table, rows)
+        finals = Finals(table, kind, known)
+        if rows is None or not len(rows.owner):
+            return finals.plain.probabilities(finals.classes)
+        asked = self._asked(table, kind, known, rows, finals.classes)
+        heard = asked.panel_of(judge)
+        likely = heard.likely_of_own(heard.review(judge), judge, asked.inputs)
+        return asked.codes.spread(likely, finals.classes)
+
     def _classes(self, table: Array, kind: Kind, known: Known, rows: Rows, finals: Finals) -> None:
-        whole = finals.classes if kind == "probabilities" or rows.kept < 1 else None
+        asked = self._asked(table, kind, known, rows, finals.classes)
+        codes = asked.codes
+        for judge in judges_of(table, known).tolist():
+            heard = asked.panel_of(judge)
+            review = heard.review(judge)
+            if review.why is not None:
+                finals.fall_back(judge, review.why)
+                continue
+            scores = heard.scores(review, asked.inputs)
+            votes = np.where(scores.any(axis=1), scores.argmax(axis=1), UNCOLOURED)
+            likely = softmax(heard.sharpness(review) * scores)
+            finals.hold(judge, codes.back(votes), heard.weight(review), codes.spread(likely, finals.classes))
+
+    def _asked(self, table: Array, kind: Kind, known: Known, rows: Rows, classes: int) -> _Asked:
+        whole = classes if kind == "probabilities" or rows.kept < 1 else None
         said, shown = named(table, kind), named(rows.votes, kind)
         codes = Codes(said, shown, rows.truth, all_of=whole)
         truth = codes.of(rows.truth)
@@ -117,17 +146,7 @@ class PeerReview(OwnAggregation):
             expert = FittedExpert(self.expert, rows, truth, codes.count, known)
         panel = Panel(on_rows, truth, rows.owner, rows.kept, expert)
         odd = changed(codes.of(shown), codes.of(said))
-        without = None if odd is None else panel.deaf_to(odd)
-        for judge in judges_of(table, known).tolist():
-            heard = panel if odd is None or without is None or odd[judge] else without
-            review = heard.review(judge)
-            if review.why is not None:
-                finals.fall_back(judge, review.why)
-                continue
-            scores = heard.scores(review, on_inputs)
-            votes = np.where(scores.any(axis=1), scores.argmax(axis=1), UNCOLOURED)
-            likely = softmax(heard.sharpness(review) * scores)
-            finals.hold(judge, codes.back(votes), heard.weight(review), codes.spread(likely, finals.classes))
+        return _Asked(panel, codes, on_inputs, odd, None if odd is None else panel.deaf_to(odd))
 
     def _numbers(self, table: Array, known: Known, rows: Rows, finals: Finals) -> None:
         if self.expert is not None:
@@ -144,6 +163,23 @@ class PeerReview(OwnAggregation):
             weights = weights_by_errors(np.asarray(squares), int(mine.sum()))
             number = opened_by(review, values, weights).reshape(table.shape[1:])
             finals.hold(review.own, number, review.weight)
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """A table of classes as judges meet it."""
+
+    panel: Panel
+    codes: Codes
+    inputs: Features
+    odd: Bools | None  # who answers inputs otherwise than rows
+    without: Panel | None  # for the others, who do not hear these
+
+    def panel_of(self, judge: int) -> Panel:
+        """What a judge hears."""
+        if self.odd is None or self.without is None or self.odd[judge]:
+            return self.panel
+        return self.without
 
 
 def _is_gold(rows: Rows) -> bool:

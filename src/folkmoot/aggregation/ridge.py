@@ -11,6 +11,7 @@ fits each group and strength anew.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -37,7 +38,13 @@ class Linear:
         return np.asarray(features @ self.weights + np.tensordot(self.pulls, bases, axes=1))
 
 
-def fit(features: Features, bases: Features, target: Features, owner: Ints) -> Linear:
+def fit(
+    features: Features,
+    bases: Features,
+    target: Features,
+    owner: Ints,
+    strengths: Sequence[float] = STRENGTHS,
+) -> Linear:
     """The rule of rows (row, feature), bases (base, row, column) and targets (row, column)."""
     from scipy.optimize import nnls  # heavy, and public aggregations do without
 
@@ -50,7 +57,7 @@ def fit(features: Features, bases: Features, target: Features, owner: Ints) -> L
     order = np.argsort(owner, kind="stable")
     parts = np.split(order, np.flatnonzero(np.diff(owner[order])) + 1)
     best: tuple[float, float, Floats] | None = None
-    for strength in STRENGTHS:
+    for strength in strengths:
         missed = _missed(turned, 1 / (sizes + strength), along, rest, parts)
         error = float((missed**2).sum())
         if best is None or error < best[0]:

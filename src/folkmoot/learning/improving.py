@@ -1,6 +1,6 @@
 """Models that improve each other: participants agree on answers for a pool, and each refits its own model.
 
-For labels the rule is that of ``folkmoot.trust.improvement``, on arrays; here are models and rows
+For labels the rule is that of ``folkmoot.learning.pseudo_labels``, on arrays; here are models and rows
 (docs/improve.md). Numbers are those that the moot agrees on in ``predict``, or each one's final ones.
 """
 
@@ -20,12 +20,12 @@ from folkmoot.arrays import Array, Bools, Floats, Ints, Progress
 from folkmoot.learning.check_rows import check_showing, own_answers, shown_places
 from folkmoot.learning.improvement import Change, Improvement, NumberChange, NumberImprovement
 from folkmoot.learning.labels import as_colours
+from folkmoot.learning.own_rows import Footing, OwnRows, numbers_speak_against, speaks_against
 from folkmoot.learning.participants import Participant, Task, cross_validated, tell
 from folkmoot.learning.probabilities import chances_of
+from folkmoot.learning.pseudo_labels import AgreedLabels, agree_on_labels
 from folkmoot.learning.refitting import Refitted, refit, refit_numbers
 from folkmoot.learning.tables import rows_in, rows_of, stacked
-from folkmoot.trust import AgreedLabels, OwnRows, agree_on_labels
-from folkmoot.trust.own_rows import Footing, numbers_speak_against, speaks_against
 from folkmoot.votes import UNCOLOURED, Votes, in_levels
 
 _STREAM: Final = 19  # of the random numbers that choose rows to show

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from folkmoot.accuracy import laplace_accuracy
-from folkmoot.aggregation import Aggregation, Known, OwnAggregation
+from folkmoot.aggregation import Aggregation, Known, OwnAggregation, PeerReview
 from folkmoot.arrays import Floats, Ints
 from folkmoot.learning.first_votes import FirstVotes
 from folkmoot.learning.participants import Participant
@@ -26,12 +26,18 @@ def answers_of_sites(
 ) -> Floats:
     """(input, class): how likely each class is, as the participant whose input it is finds.
 
-    With an own aggregation that is its final vote. Else it is what the others' votes make likely, times what
-    its own vote says by its holdout accuracy.
+    Peer review mixes that from its final vote, its own rows and its own vote. With another own aggregation it
+    is its final vote. Else it is what the others' votes make likely, times what its own vote says by its
+    holdout accuracy.
     """
     whose = places_of(groups, [each.name for each in participants], votes.table.shape[1])
     classes = int(known.classes or 0)
     likely = np.full((len(whose), classes), 1 / classes)
+    if isinstance(rule, PeerReview):
+        for site in np.unique(whose).tolist():
+            own = np.flatnonzero(whose == site)
+            likely[own] = rule.likely_of_own(votes.table, known, site)[own]
+        return likely
     if isinstance(rule, OwnAggregation):
         judges = np.unique(whose)
         final = rule.final_votes(votes.table, replace(known, judges=judges))

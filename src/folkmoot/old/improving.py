@@ -1,6 +1,6 @@
 """Models that improve each other: the participants agree on labels for a pool, and each refits its own model.
 
-The rule is that of ``folkmoot.trust.improvement``, on arrays; here are models and rows (docs/improve.md).
+The rule on arrays is ``folkmoot.learning.pseudo_labels``; here are models and rows (docs/improve.md).
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from folkmoot.learning.check_rows import ShownRows, check_showing, own_answers, 
 from folkmoot.learning.improvement import Change, Improvement
 from folkmoot.learning.improving import check_safe, judged, too_few
 from folkmoot.learning.labels import as_colours, as_truth
+from folkmoot.learning.own_rows import OwnRows
 from folkmoot.learning.participants import (
     Participant,
     Task,
     tell,
 )
 from folkmoot.learning.probabilities import chances_of, soft_ballot_of
+from folkmoot.learning.pseudo_labels import AgreedLabels, agree_on_labels
 from folkmoot.learning.refitting import Refitted, refit
 from folkmoot.learning.tables import rows_in, rows_of, stacked
 from folkmoot.old.explaining import ExplainingEstimator
 from folkmoot.old.kept_rows import KeepingEstimator
-from folkmoot.trust import AgreedLabels, OwnRows, agree_on_labels
 from folkmoot.trust.panel import FEW_PARTICIPANTS
 from folkmoot.votes import UNCOLOURED, Votes, in_levels
 

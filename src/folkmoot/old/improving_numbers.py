@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from folkmoot.arrays import Array, Ints, Progress
 from folkmoot.learning.improvement import NumberChange, NumberImprovement
 from folkmoot.learning.improving import by_mean, check_safe, root
+from folkmoot.learning.own_rows import numbers_speak_against
 from folkmoot.learning.participants import (
     Task,
     cross_validated,
@@ -23,7 +24,6 @@ from folkmoot.learning.refitting import refit_numbers
 from folkmoot.learning.tables import rows_in, rows_of
 from folkmoot.old.checking import CheckingEstimator
 from folkmoot.old.kept_rows import KeepingEstimator
-from folkmoot.trust.own_rows import numbers_speak_against
 
 _STREAM: Final = 20  # of the random numbers that cut own rows into folds
 

@@ -15,10 +15,8 @@ from folkmoot.trust.counting import agreement_counts, pack_votes
 from folkmoot.trust.estimators import Estimate, peer_accuracies, peer_confusions
 from folkmoot.trust.gold import Gold, split_gold
 from folkmoot.trust.gold_rules import GoldReview, review_gold
-from folkmoot.trust.improvement import AgreedLabels, agree_on_labels
 from folkmoot.trust.listening import LEAST_INPUTS, TrustWarning, listen, listen_all
 from folkmoot.trust.number_review import CheckedNumbers, NumberReview, review_numbers
-from folkmoot.trust.own_rows import OwnRows
 from folkmoot.trust.review import PeerReview, review_all
 from folkmoot.trust.trusting import Trust, class_probabilities, decide, margins, reputation
 
@@ -27,7 +25,6 @@ __all__ = [
     "LEAST_LIKENESS",
     "MOST_CHANGED",
     "PUBLIC",
-    "AgreedLabels",
     "Anchor",
     "Camps",
     "CheckedAnswers",
@@ -36,11 +33,9 @@ __all__ = [
     "Gold",
     "GoldReview",
     "NumberReview",
-    "OwnRows",
     "PeerReview",
     "Trust",
     "TrustWarning",
-    "agree_on_labels",
     "agreement_counts",
     "check_answers",
     "class_probabilities",

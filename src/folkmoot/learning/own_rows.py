@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
+from scipy.stats import binom
 
 from folkmoot.arrays import Bools, Floats, Ints
 
@@ -37,7 +38,7 @@ class OwnRows:
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.trust import OwnRows
+    >>> from folkmoot.learning.own_rows import OwnRows
     >>> rows = OwnRows(np.array([0, 1]), np.array([1, 0]), np.array([4.0, 3.0]))
     >>> rows.why_not
     >>> OwnRows(np.array([0]), np.array([1]), np.array([0.0, 7.0])).why_not
@@ -115,14 +116,12 @@ def speaks_against(
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.trust.own_rows import speaks_against
+    >>> from folkmoot.learning.own_rows import speaks_against
     >>> half, most = np.arange(20) < 10, np.arange(20) < 18
     >>> speaks_against(half, most, 2)
     >>> speaks_against(most, half, 2)
     'the new model is right on 10 of its 20 rows, no more than by chance'
     """
-    from scipy.stats import binom  # heavy, and only careful participants ask
-
     if steady < _STEADY:
         return (
             f"its labels hang on few of its rows: half of these come to other labels for {1 - steady:.0%} "
@@ -164,7 +163,7 @@ def numbers_speak_against(before: Floats, after: Floats, by_mean: Floats) -> str
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.trust.own_rows import numbers_speak_against
+    >>> from folkmoot.learning.own_rows import numbers_speak_against
     >>> numbers_speak_against(np.full(9, 4.0), np.full(9, 1.0), np.full(9, 9.0))
     >>> numbers_speak_against(np.full(9, 1.0), np.full(9, 4.0), np.full(9, 9.0))
     'the new model loses 9 of its 9 rows and wins 0'
@@ -176,8 +175,6 @@ def numbers_speak_against(before: Floats, after: Floats, by_mean: Floats) -> str
 
 def _loses(lost: Bools, won: Bools) -> str | None:
     """What a one-sided sign test on the rows that changed has against a new model."""
-    from scipy.stats import binom
-
     worse, better = int(lost.sum()), int(won.sum())
     if worse and binom.sf(worse - 1, worse + better, 0.5) < _WORSE:
         return f"the new model loses {worse} of its {len(lost)} rows and wins {better}"

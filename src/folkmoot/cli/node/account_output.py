@@ -1,0 +1,109 @@
+"""The account of a motion, for people: what was decided, from which votes, and who took part."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any, Final
+
+from folkmoot.cli.output import print_table, say
+
+_SHOWN: Final = 20
+_NAMED: Final = 8
+
+
+def print_account(told: dict[str, Any], *, everything: bool = False, more: tuple[str, ...] = ()) -> None:
+    """What came of a motion, with a row per input."""
+    shown = told["inputs"] if everything else min(told["inputs"], _SHOWN)
+    final = any(told["final_votes"])
+    header = ["input", "decision", "share", "first votes", *(["final votes"] if final else [])]
+    if told["answers"] == "numbers":
+        header = ["input", "decision", "first numbers: lowest, median, highest"]
+        rows = [[str(i), _decision(told, i), _span(told["first_votes"][i])] for i in range(shown)]
+    else:
+        rows = [
+            [str(i), _decision(told, i), _share(told["shares"][i]), _tally(told["first_votes"][i])]
+            + ([_tally(told["final_votes"][i])] if final else [])
+            for i in range(shown)
+        ]
+    print_table(title_of(told), header, rows, [*_notes(told, shown), *more])
+
+
+def title_of(told: dict[str, Any]) -> str:
+    """motion 6ece01a2b3c4 by north: plurality of labels"""
+    talk = told["terms"]["protocol"]
+    how = f"{told['rule']} of {told['answers']}" + (f", after {talk}" if talk else "")
+    return f"motion {told['motion'][:12]} by {told['asker']}: {how}"
+
+
+def _notes(told: dict[str, Any], shown: int) -> list[str]:
+    inputs, notes = told["inputs"], []
+    if shown < inputs:
+        notes.append(f"and {inputs - shown} more: --all shows them, --out FILE.csv writes them")
+    if told["state"] == "open":
+        notes.append("not decided yet: the members go on, and folkmoot motions shows what comes of it")
+    else:
+        how = f"in {told['seconds']:.1f} s" if told["seconds"] else "decided"
+        notes.append(
+            f"{inputs - told['undecided']} of {inputs} inputs decided {how}; a quorum of {told['quorum']} of "
+            f"{told['participants']} signed, of whom {told['faults']} may lie"
+        )
+    why = Counter(each for each in told["why_undecided"] if each is not None)
+    notes += [f"undecided: {many} ({reason})" for reason, many in why.most_common()]
+    notes.append(f"took part: {len(told['took_part'])} ({names(told['took_part'])})")
+    for what in ("silent", "withheld", "struck"):
+        if told[what]:
+            notes.append(f"{what}: {len(told[what])} ({names(told[what])})")
+    notes += [f"abstained: {name}: {reason}" for name, reason in told["abstained"].items()]
+    notes += [f"refused: {name}: {reason}" for name, reason in told["refused"].items()]
+    if told["rows"]:
+        each = ", ".join(f"{name} {rows}" for name, rows in told["rows"].items())
+        notes.append(f"validation rows: {sum(told['rows'].values())} ({each})")
+    if told["fell_back"]:
+        notes.append(f"this node's final votes are the plurality of first votes: {told['fell_back']}")
+    if not told["columns"]:
+        notes.append("unchecked: the columns of the inputs have no names, so models took them in their order")
+    if told["why"]:
+        notes.append(f"this node gave it up: {told['why']}")
+    notes += [f"EVIDENCE against {name}: {what}" for name, what in told["evidence"].items()]
+    return notes
+
+
+def names(some: list[str]) -> str:
+    """Some names, and how many more there are."""
+    return ", ".join(some[:_NAMED]) + (f" and {len(some) - _NAMED} more" if len(some) > _NAMED else "")
+
+
+def write_decisions(path: Path, told: dict[str, Any]) -> None:
+    """``input,label,share``; an undecided input has no label."""
+    from folkmoot.files.tabular import write_table, written
+
+    rows = [
+        [str(i), "" if label is None else written(label), "" if share is None else f"{share:.6g}"]
+        for i, (label, share) in enumerate(zip(told["decisions"], told["shares"], strict=True))
+    ]
+    write_table(path, ["input", "label", "share"], rows)
+    say(f"wrote {path}", error=True)
+
+
+def _decision(told: dict[str, Any], i: int) -> str:
+    found = told["decisions"][i]
+    if found is None:
+        return "undecided"
+    return f"{found:.6g}" if isinstance(found, float) else str(found)
+
+
+def _share(share: float | None) -> str:
+    return "" if share is None else f"{share:.2f}"
+
+
+def _span(votes: dict[str, float]) -> str:
+    return ", ".join(f"{votes[key]:.6g}" for key in ("lowest", "median", "highest") if key in votes)
+
+
+def _tally(votes: dict[str, float], most: int = 3) -> str:
+    """The votes on an input, the most common label first."""
+    ranked = sorted(votes.items(), key=lambda item: -item[1])
+    return ", ".join(f"{count:g} {label}" for label, count in ranked[:most]) + (
+        f", {len(ranked) - most} more labels" if len(ranked) > most else ""
+    )

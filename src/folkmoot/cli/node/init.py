@@ -1,0 +1,184 @@
+"""``folkmoot node init``: a key, a folder, what the model takes; and the one line to send."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from folkmoot.cli.options import Json
+from folkmoot.cli.output import print_json, say
+
+if TYPE_CHECKING:
+    from folkmoot.node.wire.schema import Schema
+
+SCHEMA: Final = "model.schema.toml"  # in the node's folder
+LINE: Final = ".line"  # the ending of the file with a node's line
+
+
+def init(
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="NAME", help="The node's name; its folder is made here.", show_default=False),
+    ],
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="FILE",
+            help="The model: .skops, .onnx, or package.module:function from rows to labels.",
+            show_default="that of exported.toml in the folder",
+        ),
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            "--labels",
+            metavar="FILE",
+            help='What the moot calls each label of the model: lines such as 0 = "no".',
+            show_default="as the model does",
+        ),
+    ] = None,
+    columns: Annotated[
+        Path | None,
+        typer.Option(
+            "--columns",
+            metavar="TABLE",
+            help="A table whose header names the model's columns, in its order; 'label' is none of them.",
+            show_default="as the model does",
+        ),
+    ] = None,
+    holdout: Annotated[
+        Path | None,
+        typer.Option(
+            "--holdout", metavar="FILE", help="Labelled rows that the model has not seen.", show_default=False
+        ),
+    ] = None,
+    organisation: Annotated[
+        str, typer.Option("--organisation", help="Whose node it is; any text.", show_default=False)
+    ] = "",
+    listen: Annotated[
+        str, typer.Option("--listen", metavar="HOST:PORT", help="Where it waits for others.")
+    ] = "127.0.0.1:7654",
+    address: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--address",
+            metavar="HOST:PORT",
+            help="Where others reach it; may be repeated.",
+            show_default="that of --listen",
+        ),
+    ] = None,
+    roster: Annotated[
+        Path, typer.Option("--roster", metavar="FILE", help="Where the roster will be.")
+    ] = Path("roster.toml"),
+    json: Json = False,
+) -> None:
+    """Make a node: its key, its folder, and the one line to send to whoever makes the roster."""
+    from folkmoot.node.membership.exported import EXPORTED, exported_lines, read_exported
+    from folkmoot.node.membership.identity import SETTINGS, create
+    from folkmoot.node.storage.storage import create_storage
+
+    taken = read_exported(folder) if folder.is_dir() else {}
+    if model is None and "model" not in taken:
+        raise ValueError("--model must name the model of the node: give --model FILE.skops, or FILE.onnx")
+    names = None if labels is None else _labels(labels)
+    schema = () if model is None else _schema(model, columns, names)
+    made = create(
+        folder,
+        name=folder.resolve().name,
+        organisation=organisation,
+        listen=listen,
+        addresses=address or None,
+    )
+    create_storage(folder, made.fingerprint, time.time())
+    settings: dict[str, Any] = {"roster": _seen_from(folder, roster)}
+    if model is not None:
+        settings["model"] = model if ":" in model else _seen_from(folder, Path(model))
+    if schema:
+        (folder / SCHEMA).write_text(_written(schema), encoding="utf-8")
+        settings["schema"] = SCHEMA
+    if holdout is not None:
+        settings["holdout"] = _seen_from(folder, holdout)
+    _add_settings(folder / SETTINGS, settings, names)
+    line = made.member().line()
+    file = folder / (made.name + LINE)
+    file.write_text(line + "\n", encoding="utf-8")
+    if json:
+        print_json(
+            {"folder": str(folder), "name": made.name, "fingerprint": made.fingerprint, "line": line}
+            | {"file": str(file), "columns": [column.name for column in schema]}
+        )
+        return
+    say(line)
+    if taken:
+        say(f"took over from {folder / EXPORTED}: {'; '.join(exported_lines(taken))}", error=True)
+    say(
+        f"made a node in {folder}; its key must never leave that folder",
+        f"send the line above, which is also in {file}, to who makes the roster: folkmoot roster make *.line",
+        error=True,
+    )
+
+
+def _labels(path: Path) -> dict[str, str]:
+    """What the moot calls each label of the model, as a file says."""
+    from folkmoot.node.membership.fields import read_toml
+    from folkmoot.node.service.node_file import label_map
+
+    try:
+        return label_map(read_toml(path))
+    except ValueError as error:
+        raise ValueError(f"--labels {path}: {error}") from None
+
+
+def _schema(model: str, columns: Path | None, labels: dict[str, str] | None) -> Schema:
+    """The columns of the model, by itself or by a table; it is loaded in a sandbox to see that it can be."""
+    from tempfile import TemporaryDirectory
+
+    from folkmoot.files.tabular import open_table
+    from folkmoot.node.service.holdout import LABEL
+    from folkmoot.node.service.models import load_model
+    from folkmoot.node.service.schema_files import schema_beside
+    from folkmoot.node.wire.schema import Column
+
+    with TemporaryDirectory() as hidden:
+        loaded = load_model(model, hidden=Path(hidden), labels=labels)
+        if schema_beside(model) is not None and columns is None:
+            return ()  # the node finds that file by itself
+        if columns is None:
+            return loaded.schema
+        with open_table(columns) as table:
+            found = tuple(Column(name) for name in table.columns if name != LABEL)
+        loaded.declare(found, str(columns))
+        return found
+
+
+def _written(schema: Schema) -> str:
+    from folkmoot.node.membership.fields import toml_string
+
+    lines = ["# What the model takes, in its order; unit, low and high may be added to a column."]
+    lines += [f"[[column]]\nname = {toml_string(column.name)}" for column in schema]
+    return "\n".join(lines) + "\n"
+
+
+def _add_settings(path: Path, settings: dict[str, Any], labels: dict[str, str] | None) -> None:
+    """Lines that the node was made with, where ``node.toml`` has them as comments."""
+    from folkmoot.node.membership.fields import toml_string
+
+    lines: list[str] = []
+    tables: list[str] = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        key = line.removeprefix("# ").partition(" =")[0]
+        (tables if line.startswith("# [policy]") or tables else lines).append(
+            f"{key} = {toml_string(settings.pop(key))}" if key in settings and line.startswith("# ") else line
+        )
+    if labels is not None:
+        tables = ["[labels]", *(f"{toml_string(k)} = {toml_string(v)}" for k, v in labels.items()), *tables]
+    path.write_text("\n".join([*lines, *tables]) + "\n", encoding="utf-8")
+
+
+def _seen_from(folder: Path, path: Path) -> str:
+    return os.path.relpath(path.resolve(), folder.resolve())

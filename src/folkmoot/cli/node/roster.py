@@ -1,0 +1,290 @@
+"""``folkmoot roster``: the file that says who takes part, and how members replace it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from folkmoot.cli.main import BAD_INPUT
+from folkmoot.cli.node.reached import opened
+from folkmoot.cli.node.words import Node, Token
+from folkmoot.cli.options import INT, Json
+from folkmoot.cli.output import new_file, print_json, print_table, say
+
+if TYPE_CHECKING:
+    from folkmoot.node.membership.roster import Member, Roster
+
+app = typer.Typer(
+    help="Who takes part: one file, the same for every member of a moot.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+File = Annotated[Path, typer.Argument(metavar="ROSTER.toml", help="The roster.", show_default=False)]
+Lines = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="LINE...",
+        help="Files with lines that 'folkmoot node init' printed, such as *.line, or the lines themselves.",
+        show_default=False,
+    ),
+]
+Faults = Annotated[
+    int | None,
+    typer.Option(
+        "--faults", help="How many members may lie, if not as many as can be.", show_default="(n-1)/3", **INT
+    ),
+]
+
+
+@app.command()
+def make(
+    lines: Lines,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where it is written.")] = Path(
+        "roster.toml"
+    ),
+    faults: Faults = None,
+    json: Json = False,
+) -> None:
+    """Make the roster of a moot from the lines of its members; the same file goes to all of them."""
+    from folkmoot.node.membership.roster import Roster
+
+    if out.exists():
+        raise ValueError(f"--out must be a new file: {out} is there; change it with folkmoot roster add")
+    roster = Roster(sorted(members_in(lines), key=lambda each: each.name), tolerated=faults)
+    roster.write(out)
+    _tell(f"wrote {out}", roster, json=json)
+
+
+@app.command()
+def add(file: File, lines: Lines, json: Json = False) -> None:
+    """Add members to a roster, all or none: the first roster of another moot."""
+    from folkmoot.node.membership.roster import Roster
+
+    roster = Roster.read(file)
+    members = list(members_in(lines))
+    for member in members:
+        roster = roster.add(member)
+    roster.write(file)
+    _tell(f"added {', '.join(each.name for each in members)}", roster, json=json)
+
+
+@app.command()
+def remove(
+    file: File,
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Who leaves.", show_default=False)],
+    json: Json = False,
+) -> None:
+    """Remove members from a roster, all or none: the first roster of another moot."""
+    from folkmoot.node.membership.roster import Roster
+
+    roster = Roster.read(file)
+    for name in dict.fromkeys(names):
+        roster = roster.remove(name)
+    roster.write(file)
+    _tell(f"removed {', '.join(dict.fromkeys(names))}", roster, json=json)
+
+
+@app.command()
+def check(file: File, json: Json = False) -> None:
+    """Show who takes part and how many may lie; or everything that is wrong with the file."""
+    from folkmoot.node.membership.roster import Roster, examine
+
+    _, problems = examine(file)
+    if problems:
+        if json:
+            print_json({"ok": False, "problems": problems})
+        else:
+            for problem in problems:
+                say(f"folkmoot: {file}: {' '.join(problem.split())}", error=True)
+        raise typer.Exit(BAD_INPUT)
+    roster = Roster.read(file)
+    if json:
+        print_json({"ok": True, "problems": []} | facts_of(roster))
+        return
+    rows = [
+        [each.name, each.organisation, each.fingerprint[:16], ", ".join(each.addresses)] for each in roster
+    ]
+    header = ["name", "organisation", "fingerprint", "addresses"]
+    print_table(summary_of(roster), header, rows, f"digest {roster.digest}", words=True)
+
+
+@app.command()
+def propose(
+    node: Node = ".",
+    token: Token = None,
+    add: Annotated[
+        list[str] | None, typer.Option("--add", metavar="LINE", help="Who joins.", show_default=False)
+    ] = None,
+    remove: Annotated[
+        list[str] | None, typer.Option("--remove", metavar="NAME", help="Who leaves.", show_default=False)
+    ] = None,
+    rotate: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rotate", metavar="LINE", help="Whose key changes; its old key must sign.", show_default=False
+        ),
+    ] = None,
+    replace: Annotated[
+        list[str] | None,
+        typer.Option("--replace", metavar="LINE", help="Whose key was lost or stolen.", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write the proposal, to send it.", show_default=False),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Propose the roster that comes next and sign it as this node; without options, show proposals."""
+    new_file("--out", out)
+    change = {
+        "add": [each.line() for each in members_in(add or [])],
+        "remove": remove or [],
+        "rotate": [each.line() for each in members_in(rotate or [])],
+        "replace": [each.line() for each in members_in(replace or [])],
+    }
+    with opened(node, token) as at:
+        if not any(change.values()):
+            _show(at.roster(), json=json)
+            return
+        told = at.propose(**change)
+    _tell_proposal(told, out, json=json)
+
+
+@app.command()
+def sign(
+    proposal: Annotated[
+        str,
+        typer.Argument(
+            metavar="PROPOSAL", help="The first digits of a proposal, or its file.", show_default=False
+        ),
+    ],
+    node: Node = ".",
+    token: Token = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write it with the signature.", show_default=False),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Sign a proposed roster as this node; when a quorum has, the nodes agree on it and go over to it."""
+    new_file("--out", out)
+    file = Path(proposal)
+    with opened(node, token) as at:
+        told = at.sign(file.read_bytes() if file.is_file() else proposal)
+    _tell_proposal(told, out or (file if file.is_file() else None), json=json)
+
+
+def members_in(entries: list[str]) -> Iterator[Member]:
+    """The members that lines and files of lines name."""
+    from folkmoot.node.membership.roster import Member
+
+    for entry in entries:
+        if entry.lstrip().startswith("{"):
+            yield Member.parse(entry)
+            continue
+        path = Path(entry)
+        if not path.is_file():
+            raise ValueError(
+                "a member must be a line that folkmoot node init printed, or a file with such lines: "
+                f"got {entry!r}"
+            )
+        try:
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
+        except UnicodeDecodeError:
+            raise ValueError(f"{path} must be text in UTF-8, with a line of folkmoot node init") from None
+        for line in lines:
+            if line.strip() and not line.startswith("#"):
+                try:
+                    yield Member.parse(line)
+                except ValueError as error:
+                    raise ValueError(f"{path}: {error}") from None
+
+
+def summary_of(roster: Roster) -> str:
+    """How many there are, and how many may lie."""
+    facts = facts_of(roster)
+    n, faults = facts["n"], facts["faults"]
+    epoch = f", epoch {roster.epoch}" if roster.epoch else ""
+    lie = "nobody may lie" if not faults else f"{faults} of them may lie"
+    return f"{n} member{'' if n == 1 else 's'}{epoch}: a quorum is {facts['quorum']}, {lie}"
+
+
+def facts_of(roster: Roster) -> dict[str, Any]:
+    """What people ask about a roster."""
+    from folkmoot.node.membership.members import members_of
+
+    members = members_of(roster)
+    keys = ("name", "organisation", "fingerprint", "addresses")
+    return {
+        "n": members.n,
+        "digest": roster.digest,
+        "epoch": roster.epoch,
+        "quorum": members.quorum,
+        "faults": members.faults,
+        "participants": [{key: getattr(each, key) for key in keys} for each in roster],
+    }
+
+
+def _tell(what: str, roster: Roster, *, json: bool) -> None:
+    if json:
+        print_json(facts_of(roster))
+    else:
+        say(f"{what}: {summary_of(roster)}, digest {roster.digest[:16]}")
+
+
+def _tell_proposal(told: dict[str, Any], out: Path | None, *, json: bool) -> None:
+    """What was signed, and what is missing."""
+    from folkmoot.files.durable import replace_file
+
+    if out is not None:
+        replace_file(out, told["file"].encode())
+        say(f"wrote {out}", error=True)
+    if json:
+        print_json(told)
+        return
+    say(
+        f"proposal {told['proposal'][:12]} for epoch {told['epoch']}: {_changes(told)}",
+        f"signed by {', '.join(told['signed'])}: {told['counted']} of {told['needed']} signatures needed",
+    )
+    if told["owed"]:
+        say(f"the old key must sign, too: {', '.join(told['owed'])}")
+    if told["in_force"]:
+        say("it is in force at this node")
+
+
+def _show(told: dict[str, Any], *, json: bool) -> None:
+    if json:
+        print_json(told)
+        return
+    title = (
+        f"epoch {told['epoch']}: {told['n']} members, a quorum is {told['quorum']}, digest {told['digest']}"
+    )
+    rows = [
+        [
+            each["proposal"][:12],
+            _changes(each),
+            f"{each['counted']} of {each['needed']}",
+            ", ".join(each["signed"]),
+            ", ".join(each["owed"]),
+        ]
+        for each in told["proposals"]
+    ]
+    notes = [
+        f"EVIDENCE against {x['against']}, about the successor of epoch {x['epoch']}"
+        for x in told["evidence"]
+    ]
+    if rows:
+        header = ["proposal", "changes", "signatures", "signed by", "old key owed by"]
+        print_table(title, header, rows, notes, words=True)
+    else:
+        say(title, "nothing is proposed", *notes)
+
+
+def _changes(told: dict[str, Any]) -> str:
+    """joined hugo; left gina"""
+    kinds = ("joined", "left", "rotated", "replaced", "edited")
+    return "; ".join(f"{kind} {', '.join(told[kind])}" for kind in kinds if told[kind])

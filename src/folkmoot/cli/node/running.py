@@ -1,0 +1,232 @@
+"""``folkmoot node run``, ``status``, ``schema``, ``audit`` and ``reload``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from folkmoot.cli.node.reached import client_of, opened
+from folkmoot.cli.node.words import Node, Roster, Token, bytes_of
+from folkmoot.cli.options import Json
+from folkmoot.cli.output import new_file, on_terminal, print_json, print_table, say
+
+FULL: Final = 75  # exit code of a full disk: the unit starts the node again after a pause
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the node.", show_default=False)]
+
+
+def run(
+    folder: Folder,
+    roster: Roster = None,
+    listen: Annotated[
+        str | None,
+        typer.Option(
+            "--listen", metavar="HOST:PORT", help="Where it waits for others.", show_default="as in node.toml"
+        ),
+    ] = None,
+    page: Annotated[
+        str | None,
+        typer.Option(
+            "--page",
+            metavar="HOST:PORT",
+            help="Also serve a page for people and HTTP for programs there (loopback only).",
+            show_default=False,
+        ),
+    ] = None,
+    page_behind_tls: Annotated[
+        str | None,
+        typer.Option(
+            "--page-behind-tls",
+            metavar="NAME",
+            help="The name under which a proxy with TLS serves the page: then --page may be any address.",
+            show_default=False,
+        ),
+    ] = None,
+    disk: Annotated[
+        str, typer.Option("--disk", metavar="SIZE", help="How much it may store, such as 500MB.")
+    ] = "4GB",
+    log_level: Annotated[str, typer.Option("--log-level", help="debug, info, warning or error.")] = "info",
+    forget: Annotated[
+        bool,
+        typer.Option("--forget", help="Begin anew if the database is gone; older motions are not voted on."),
+    ] = False,
+    trust_pickle: Annotated[
+        bool,
+        typer.Option("--trust-pickle", help="Load a pickled model, which can run any code of its maker."),
+    ] = False,
+    no_sandbox: Annotated[
+        bool, typer.Option("--no-sandbox", help="Load a model file in the node's own process.")
+    ] = False,
+) -> None:
+    """Run a node until Ctrl-C; the log is JSON on stderr, one line per event."""
+    from folkmoot.node.log import Journal
+    from folkmoot.node.service.operation import Operation
+    from folkmoot.node.service.operation import run as run_node
+    from folkmoot.node.storage.database import FullError
+
+    if page_behind_tls is not None and page is None:
+        raise ValueError("--page-behind-tls must be given with --page HOST:PORT: there is no page without it")
+    given = Operation(
+        folder, roster, listen, page, page_behind_tls, bytes_of(disk, "--disk"),
+        trust_pickle=trust_pickle, sandbox=not no_sandbox, forget=forget,
+    )  # fmt: skip
+    try:
+        run_node(given, Journal(log_level))
+    except FullError as error:
+        say(f"folkmoot: {error}", error=True)
+        raise typer.Exit(FULL) from None
+
+
+def status(node: Node = ".", token: Token = None, json: Json = False) -> None:
+    """Show how a running node is: its model, its peers, motions under way, its page."""
+    client = client_of(node, token)
+    now, page = client.status(), client.access().get("page")
+    if json:
+        print_json(now | {"page": page})
+        return
+    reached = sum(peer["connected"] for peer in now["peers"]) + 1
+    title = (
+        f"{now['node']}, folkmoot {now['version']}, up {_time(now['seconds'])}: {reached} of "
+        f"{now['participants']} members connected, a quorum is {now['quorum']}"
+    )
+    header = ["peer", "state", "latency", "clock", "frames", "refused", "abstained", "asked today"]
+    print_table(title, header, [_peer(each) for each in now["peers"]], _notes(now, page))
+    if now["motions"]:
+        header = ["motion", "by", "phase", "inputs", "left"]
+        rows = [
+            [
+                each["motion"][:12],
+                each["asker"],
+                each["phase"],
+                f"{each['inputs']:,}",
+                f"{max(0.0, each['remaining']):.1f} s",
+            ]
+            for each in now["motions"]
+        ]
+        print_table("motions under way", header, rows)
+
+
+def schema(node: Node = ".", token: Token = None, json: Json = False) -> None:
+    """Show what a running node's model takes and answers."""
+    facts = client_of(node, token).access()["model"]
+    if json:
+        print_json(facts)
+        return
+    rows = [
+        [each["name"], each["unit"], _bound(each["low"]), _bound(each["high"])] for each in facts["columns"]
+    ]
+    labels = "it does not say" if facts["labels"] is None else ", ".join(facts["labels"])
+    notes = [f"labels: {labels}", f"answers: {', '.join(facts['answers'])}"]
+    if not rows:
+        width = "any number of" if facts["width"] is None else facts["width"]
+        say(f"the model takes {width} columns without names", *notes)
+        return
+    print_table("columns, in the model's order", ["column", "unit", "low", "high"], rows, notes)
+
+
+def audit(
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FILE", help="Where to write it (JSON lines), signed.")
+    ],
+    node: Node = ".",
+    token: Token = None,
+) -> None:
+    """Write the audit log of a node: who asked what and when, what was answered and learnt, in a chain."""
+    from folkmoot.files.durable import replace_file
+
+    new_file("--out", out)
+    with opened(node, token) as at:
+        replace_file(out, at.audit())
+    say(f"wrote {out}: anybody with the roster can check it: folkmoot verify {out} --roster ROSTER.toml")
+
+
+def reload(node: Node = ".", token: Token = None, json: Json = False) -> None:
+    """Let a running node load the model that its node.toml names now; if it cannot, the old one stays."""
+    facts = client_of(node, token).reload()
+    if json:
+        print_json(facts)
+    else:
+        labels = "labels that it does not say" if facts["labels"] is None else ", ".join(facts["labels"])
+        say(f"the model was loaded again: {labels}")
+
+
+def _peer(peer: dict[str, Any]) -> list[str]:
+    state = ("benched" if peer["benched"] else "connected") if peer["connected"] else "away"
+    latency, skew = peer["latency"], peer["skew"]
+    return [
+        peer["name"],
+        state,
+        "" if latency is None else f"{1000 * latency:.1f} ms",
+        "" if skew is None else f"{round(skew, 1) + 0.0:+.1f} s",
+        f"{peer['frames']:,}",
+        f"{peer['refused']:,}",
+        f"{peer['abstained']:,}",
+        _asked_today(peer),
+    ]
+
+
+def _asked_today(peer: dict[str, Any]) -> str:
+    """What a member has put in the last 24 hours, and the most that it may."""
+    if not peer["may_ask"]:
+        return "may not"
+    (motions, most), (rows, most_rows) = peer["motions_today"], peer["rows_today"]
+    told = f"{motions:,}{'' if most is None else f' of {most:,}'} motions"
+    return f"{told}, {rows:,}{'' if most_rows is None else f' of {most_rows:,}'} rows"
+
+
+def _notes(now: dict[str, Any], page: str | None) -> list[str]:
+    model, (used, disk) = now["model"], now["disk"]
+    notes = [_model(model), f"sandbox of the model: {model['sandbox']}"]
+    if model["trouble"]:
+        notes.append(f"THE MODEL FAILS: {model['trouble']}")
+    if model["late"]:
+        notes.append(f"THE MODEL IS SLOW: its votes came too late in {model['late']:,} motions")
+    notes.append(
+        f"motions under way: {now['all_motions'][0]} of {now['all_motions'][1]}, of its own "
+        f"{now['own_motions'][0]} of {now['own_motions'][1]}, and {now['waiting']} wait"
+    )
+    full = "" if now["has_room"] else "; NO ROOM for new motions"
+    notes.append(f"disk: {used / (1 << 20):,.1f} of {disk / (1 << 20):,.0f} MB{full}")
+    notes.append(f"roster: epoch {now['epoch']}, digest {now['moot'][:16]}")
+    if now["audit"][0]:
+        notes.append(f"audit log: {now['audit'][0]:,} entries, head {now['audit'][1][:16]}")
+    if not now["present"]:
+        notes.append("NOT IN THE ROSTER IN FORCE: it ends what is under way, and cannot ask any more")
+    notes += [
+        f"proposed roster {each['proposal'][:12]}: {each['counted']} of {each['needed']} signatures; "
+        "folkmoot roster propose shows it"
+        for each in now["proposals"]
+    ]
+    notes += [
+        f"validation rows for {each['inputs']:,} inputs: {len(each['sent'])} sent some, "
+        f"{len(each['refused'])} none, {len(each['owing'])} have not answered"
+        for each in now["invitations"]
+    ]
+    if page:
+        notes.append(
+            f"page: {page}" if on_terminal() else "page: its address holds a token, for terminals only"
+        )
+    return notes
+
+
+def _model(model: dict[str, Any]) -> str:
+    told = f"model: {model['model']}, asked {model['chunks']:,} times"
+    if model["chunks"]:
+        mean = model["seconds"] / model["chunks"]
+        told += f" ({mean:.2f} s on average, {model['slowest']:.2f} s at the most)"
+        told += f", failed {model['failed']:,} times"
+    return told
+
+
+def _bound(value: float | None) -> str:
+    return "" if value is None else f"{value:g}"
+
+
+def _time(seconds: float) -> str:
+    whole = int(seconds)
+    days, hours, minutes = whole // 86_400, whole // 3600 % 24, whole // 60 % 60
+    if days:
+        return f"{days} d {hours} h"
+    return f"{hours} h {minutes} m" if hours else f"{minutes} m {whole % 60} s"

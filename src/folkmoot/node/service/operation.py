@@ -1,0 +1,303 @@
+"""A real node: its folder, a database, TLS and a door, put together and run until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import fcntl
+import gc
+import os
+import random
+import signal
+import sqlite3
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+from folkmoot.extras import to_install
+from folkmoot.files.weight_files import read_weight_file
+from folkmoot.node.log import Journal
+from folkmoot.node.membership import identity
+from folkmoot.node.membership.fields import parse_address
+from folkmoot.node.membership.identity import CERTIFICATE, KEY, SETTINGS, Identity
+from folkmoot.node.membership.roster import Roster
+from folkmoot.node.rosters.chronicle import Chronicle
+from folkmoot.node.rosters.following import Following
+from folkmoot.node.service.archive import NodeArchive
+from folkmoot.node.service.holdout import Holdout, read_holdout
+from folkmoot.node.service.models import load_model
+from folkmoot.node.service.node import Node, Own, Settings
+from folkmoot.node.service.node_file import read_node_file
+from folkmoot.node.storage.database import DamagedError, FullError
+from folkmoot.node.storage.retention import DISK
+from folkmoot.node.storage.storage import Storage, open_storage
+from folkmoot.node.transports.mesh import Mesh
+from folkmoot.node.transports.transport import Transport
+from folkmoot.node.web.door import Page, serve
+
+LOCK: Final = "lock"
+WATCHED: Final = 1.0  # seconds after which proposals that a command has stored are looked for
+_Opened = TypeVar("_Opened")
+
+if TYPE_CHECKING:
+    from folkmoot.node.service.interface import Archive
+    from folkmoot.node.web.metrics import Metrics
+
+
+@dataclass(frozen=True)
+class Operation:
+    """How ``folkmoot node run`` runs the node in a folder; all else stands in its ``node.toml``.
+
+    Parameters
+    ----------
+    folder : Path
+        The node's.
+    roster : Path or None
+        Who takes part, if not as in ``node.toml``.
+    listen : str or None
+        HOST:PORT where it waits for others, if not as in ``node.toml``.
+    page : str or None
+        HOST:PORT where it serves its page and HTTP besides the socket in its folder.
+    behind_tls : str or None
+        The name under which a proxy with TLS serves that page to others.
+    disk : int
+        Bytes that what it stores may take.
+    trust_pickle : bool
+        Whether a pickled model is loaded.
+    sandbox : bool
+        Whether a model in a file runs in a process that can do nothing but answer.
+    forget : bool
+        Whether it begins anew if its database is gone.
+    lies : callable or None
+        Puts a liar between the node and its transport; for tests and demonstrations.
+    """
+
+    folder: Path
+    roster: Path | None = None
+    listen: str | None = None
+    page: str | None = None
+    behind_tls: str | None = None
+    disk: int = DISK
+    trust_pickle: bool = False
+    sandbox: bool = True
+    forget: bool = False
+    lies: Callable[[Transport[bytes], Identity, Roster], Transport[bytes]] | None = None
+
+
+def run(given: Operation, journal: Journal | None = None) -> None:
+    """Run a node until SIGINT or SIGTERM; SIGHUP loads its model again.
+
+    FullError is raised if there is no room on the disk: nothing was sent that is not stored.
+    """
+    log = journal or Journal("info")
+    page = None if given.page is None else Page(given.page, given.behind_tls)
+    os.umask(0o077)  # what a node stores is its owner's business
+    me = identity.load(given.folder)
+    root = Roster.read(read_node_file(given.folder).chosen_roster(given.roster))
+    with locked(given.folder), asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_run(given, me, root, page, log))
+
+
+def own_of(given: Operation) -> Own:
+    """Model, holdout and weights as ``node.toml`` names them now."""
+    told = read_node_file(given.folder)
+    model = load_model(
+        told.chosen_model(None),
+        allow=told.allow,
+        trust_pickle=given.trust_pickle,
+        schema=told.schema,
+        hidden=given.folder if given.sandbox else None,
+        labels=told.labels,
+    )
+    holdout = Holdout() if told.holdout is None else read_holdout(told.holdout, model)
+    if told.policy.validation_rows and holdout.rows is None:
+        raise ValueError(
+            f"validation_rows in [policy] of {told.path} must be 0 unless the node has rows to show: "
+            "write holdout = FILE there, with rows and labels that the model has not seen"
+        )
+    return Own(model, holdout, {} if told.weights is None else read_weight_file(told.weights))
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """One process per node: two with one key would contradict each other."""
+    with (folder / LOCK).open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ValueError(f"the node in {folder} is running already") from None
+        yield
+
+
+def is_running(folder: Path) -> bool:
+    """Whether a process runs this node."""
+    try:
+        with locked(folder):
+            return False
+    except ValueError:
+        return True
+
+
+async def bound(opening: Awaitable[_Opened], address: str, where: str) -> _Opened:
+    """Open a socket, or say what is wrong with the address."""
+    try:
+        return await opening
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise ValueError(
+                f"{address} is in use by another program: stop it, or give another address with {where}"
+            ) from None
+        raise ValueError(f"cannot listen on {address}: {error.strerror or error}") from None
+
+
+async def _run(given: Operation, me: Identity, root: Roster, page: Page | None, log: Journal) -> None:
+    """Put it together from the disk upwards; take it apart in the opposite order."""
+    loop = asyncio.get_running_loop()
+    stop: asyncio.Future[None] = loop.create_future()
+    _stop_on_signals_and_failures(loop, stop, log)
+    async with AsyncExitStack() as opened:
+        storage = _opened_storage(given, me, log)
+        opened.callback(storage.close)
+        chronicle = Chronicle(storage, root, time.time())
+        told = read_node_file(given.folder)
+        members = {member.name for roster in chronicle.rosters for member in roster}
+        told.policy.access.check(members, told.path)
+        roster = _newest_with(me, chronicle, given.folder)
+        place = roster.position(me.fingerprint)
+        assert place is not None  # noqa: S101 (it is in this one)
+        files = str(given.folder / CERTIFICATE), str(given.folder / KEY)
+        mesh = Mesh(roster, place, *files, log)
+        opened.push_async_callback(mesh.close)
+        transport = mesh if given.lies is None else given.lies(mesh, me, roster)
+        following = Following(
+            chronicle, transport, me, rng=random.SystemRandom(), counts=mesh.counts, log=log
+        )
+        metrics = _metrics(log)
+        archive = cast("Archive", NodeArchive(storage, chronicle, me))
+        node: Any = Node(
+            me, storage, transport, archive, following, partial(own_of, given),
+            hold=mesh.hold, settings=Settings(told.policy, given.disk), meter=metrics, journal=log,
+        )  # fmt: skip
+        listen = given.listen or me.listen
+        await bound(mesh.listen(*parse_address(listen, any_port=True)), listen, f"listen in {SETTINGS}")
+        node.start()
+        opened.callback(_stopped, node)
+        log.write(
+            "info", "listening", node=me.name, address=mesh.address, moot=roster.digest,
+            participants=len(roster), loop=type(loop).__module__.split(".")[0],
+        )  # fmt: skip
+        watching = loop.create_task(_watch(following, loop))
+        opened.callback(watching.cancel)
+        door = await bound(
+            serve(node, given.folder, page=page, metrics=metrics, journal=log), given.page or "", "--page"
+        )
+        opened.push_async_callback(door.close)
+        _reload_on_hangup(loop, node, log)
+        gc.collect()
+        gc.freeze()  # what is loaded stays: the collector need not look at it again and again
+        await stop
+    log.write("info", "stopped", node=me.name)
+
+
+def _metrics(log: Journal) -> Metrics | None:
+    """What ``/metrics`` tells, where its package is installed."""
+    try:
+        from folkmoot.node.web.metrics import Metrics
+    except ModuleNotFoundError as error:
+        log.write("warning", "no /metrics", why=f"there is no {error.name}: {to_install('page')}")
+        return None
+    return Metrics()
+
+
+def _opened_storage(given: Operation, me: Identity, log: Journal) -> Storage:
+    """The node's database, looked through; damaged motions are named."""
+    storage, damaged = open_storage(given.folder, me.fingerprint, time.time(), forget=given.forget)
+    for name in damaged:
+        log.write("error", "damaged motion", node=me.name, motion=name.hex())
+    return storage
+
+
+def _newest_with(me: Identity, chronicle: Chronicle, folder: Path) -> Roster:
+    """The newest roster that a node has gone through and is in; ValueError if there is none."""
+    for roster in reversed(chronicle.rosters):
+        if roster.position(me.fingerprint) is not None:
+            return roster
+    first = chronicle.rosters[0]
+    if any(member.name == me.name for member in first):
+        raise ValueError(
+            f"the roster has another certificate for {me.name!r}: ask who keeps it to put in the line of "
+            f"{folder}, or put back the key that it has"
+        )
+    raise ValueError(
+        f"the roster does not have {me.name!r}: send {folder / (me.name + '.line')} to who keeps it"
+    )
+
+
+def _stopped(node: Any) -> None:
+    with suppress(sqlite3.Error, FullError, DamagedError):
+        node.stop()
+
+
+async def _watch(following: Following, loop: asyncio.AbstractEventLoop) -> None:
+    """See what ``folkmoot roster`` has stored beside the node."""
+    while True:
+        await asyncio.sleep(WATCHED)
+        try:
+            following.look_again()
+        except (sqlite3.Error, FullError, DamagedError) as error:
+            loop.call_exception_handler({"message": "the database cannot be used", "exception": error})
+            return
+
+
+def _stop_on_signals_and_failures(
+    loop: asyncio.AbstractEventLoop, stop: asyncio.Future[None], log: Journal
+) -> None:
+    def leave() -> None:
+        if not stop.done():
+            stop.set_result(None)
+
+    def failed(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error: Any = context.get("exception")
+        full = isinstance(error, OSError) and error.errno == errno.ENOSPC
+        if isinstance(error, (sqlite3.Error, FullError, DamagedError)) or full:
+            # Nothing can be stored, so nothing may be signed: stop before anything is said.
+            if not stop.done():
+                stop.set_exception(error)
+        else:
+            log.write("error", "unexpected", what=context.get("message", ""), error=repr(error))
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, leave)
+    loop.set_exception_handler(failed)
+
+
+def _reload_on_hangup(loop: asyncio.AbstractEventLoop, node: Any, log: Journal) -> None:
+    async def reload() -> None:
+        try:
+            await node.reload()
+        except ValueError as error:
+            log.write("error", "model not loaded: the old one stays", why=str(error))
+        else:
+            log.write("info", "model loaded again")
+
+    under_way: set[asyncio.Task[None]] = set()
+
+    def hung_up() -> None:
+        task = loop.create_task(reload())
+        under_way.add(task)
+        task.add_done_callback(under_way.discard)
+
+    loop.add_signal_handler(signal.SIGHUP, hung_up)
+
+
+def _loop_factory() -> Any:
+    """uvloop where it is installed."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
