@@ -185,7 +185,8 @@ def read_moot(path: str | os.PathLike[str]) -> LearnedMoot:
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from folkmoot import ConsensusClassifier, read_moot
+    >>> from folkmoot import read_moot
+    >>> from folkmoot.learning import ConsensusClassifier
     >>> from folkmoot.datasets import read_table
     >>> from folkmoot.runs.learned import LearnedMoot
     >>> from sklearn.naive_bayes import GaussianNB
