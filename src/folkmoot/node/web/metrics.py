@@ -111,7 +111,7 @@ class Metrics:
         self._status: Status | None = None
         self._counts: Mapping[str, int] = {}
         ProcessCollector(registry=self._registry)
-        made = {
+        made: dict[str, Any] = {
             name: (Counter if kind == "counter" else Histogram)(
                 name, text, labels, registry=self._registry, **_BUCKETS.get(name, {})
             )
