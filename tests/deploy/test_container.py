@@ -202,7 +202,7 @@ def test_the_container_installs_the_wheel_and_no_strangers_folkmoot(index: Path)
     assert told.returncode == 0, told.stdout + told.stderr
     python = index.parent / "venv" / "bin" / "python"
     code = "import folkmoot, needed; print(folkmoot.version, needed.version)"
-    ran = subprocess.run([python, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    ran = subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert ran.stdout.split() == ["0.3.0.dev0", "1.0"]
 
 

@@ -13,14 +13,14 @@ from folkmoot.node.wire.schema import Column
 
 
 def test_the_window_slides() -> None:
-    spent = Spent(Access(limits=Limits(motions_a_day=2, rows_a_day=10)), ["a", "b"])
-    spent.count(0, 0.0, 4)
-    spent.count(0, 100.0, 4)
-    assert spent.objection(0, 1, 200.0) is not None
-    assert spent.objection(1, 10, 200.0) is None
-    assert spent.objection(1, 11, 200.0) == "b may put 10 rows a day at this node and has 10 left: got 11"
-    assert spent.objection(0, 6, DAY) is None, "the first is a day old"
-    assert spent.objection(0, 7, DAY) is not None
+    spent = Spent(Access(limits=Limits(motions_a_day=2, rows_a_day=10)))
+    spent.count("a", 0.0, 4)
+    spent.count("a", 100.0, 4)
+    assert spent.objection("a", 1, 200.0) is not None
+    assert spent.objection("b", 10, 200.0) is None
+    assert spent.objection("b", 11, 200.0) == "b may put 10 rows a day at this node and has 10 left: got 11"
+    assert spent.objection("a", 6, DAY) is None, "the first is a day old"
+    assert spent.objection("a", 7, DAY) is not None
 
 
 AGE = (Column("age", "years"), Column("dose", "mg"))

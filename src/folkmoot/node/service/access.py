@@ -6,8 +6,8 @@ the other limits allow. A node's own motions are its operator's, and are not cou
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -117,39 +117,39 @@ class Access:
 
 
 class Spent:
-    """What each member has put in the last day."""
+    """What each member has put in the last day, by its name, which it keeps when its key is another."""
 
-    def __init__(self, access: Access, names: Sequence[str]) -> None:
-        self._access, self._names = access, names
-        self._put: list[deque[tuple[float, int]]] = [deque() for _ in names]  # when, and how many rows
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._put: defaultdict[str, deque[tuple[float, int]]] = defaultdict(deque)  # when, and how many rows
 
-    def count(self, asker: int, clock: float, rows: int) -> None:
+    def count(self, asker: str, clock: float, rows: int) -> None:
         """A motion was taken."""
         self._put[asker].append((clock, rows))
 
-    def of(self, asker: int, clock: float) -> tuple[int, int]:
+    def of(self, asker: str, clock: float) -> tuple[int, int]:
         """Motions and rows of one member in the last day."""
         put = self._put[asker]
         while put and put[0][0] <= clock - DAY:
             put.popleft()
         return len(put), sum(rows for _, rows in put)
 
-    def objection(self, asker: int, rows: int, clock: float) -> str | None:
+    def objection(self, asker: str, rows: int, clock: float) -> str | None:
         """Why a member may put no motion of so many rows now; None if it may."""
-        limits, name = self._access.of(self._names[asker]), self._names[asker]
+        limits = self._access.of(asker)
         motions, before = self.of(asker, clock)
         if limits.motions_a_day is not None and motions >= limits.motions_a_day:
             again = self._again(asker, clock)
-            return f"{name} may put {limits.motions_a_day:,} motions a day at this node{again}"
+            return f"{asker} may put {limits.motions_a_day:,} motions a day at this node{again}"
         if limits.rows_a_day is not None and before + rows > limits.rows_a_day:
             left = max(0, limits.rows_a_day - before)
             return (
-                f"{name} may put {limits.rows_a_day:,} rows a day at this node and has {left:,} left: "
+                f"{asker} may put {limits.rows_a_day:,} rows a day at this node and has {left:,} left: "
                 f"got {rows:,}{self._again(asker, clock)}"
             )
         return None
 
-    def _again(self, asker: int, clock: float) -> str:
+    def _again(self, asker: str, clock: float) -> str:
         put = self._put[asker]
         if not put:
             return ""

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.aggregation import LARGEST
-from folkmoot.arrays import Array
+from folkmoot.arrays import Array, Floats
 from folkmoot.files.skops_files import told
 from folkmoot.files.tabular import shortened
 from folkmoot.node.service.schema_files import read_schema, schema_beside
@@ -263,6 +263,14 @@ class Model(ModelFacts):
         return found[:, None]
 
     def _levels(self, rows: Array, labels: Sequence[str]) -> Array:
+        likely = self.probabilities(rows, labels)
+        unknown = np.isnan(likely).any(axis=1, keepdims=True)
+        levels = to_levels(np.where(unknown, 0.0, likely)).astype(np.int16)
+        return np.where(unknown, np.int16(-1), levels)
+
+    def probabilities(self, X: npt.ArrayLike, labels: Sequence[str]) -> Floats:
+        """(row, label): how likely it finds these labels; NaN in a row of which it finds none likely."""
+        rows = np.asarray(X)
         self.check_answers("probabilities")
         known, ask = self._columns or [], self._chances or self._answer
         try:
@@ -283,8 +291,7 @@ class Model(ModelFacts):
             if label in column:
                 likely[:, column[label]] += given[:, number]
         found = likely.sum(axis=1, keepdims=True)
-        levels = to_levels(likely / np.where(found > 0, found, 1.0)).astype(np.int16)
-        return np.where(found > 0, levels, np.int16(-1))
+        return np.where(found > 0, likely / np.where(found > 0, found, 1.0), np.nan)
 
     def _called(self, answer: Callable[[Array], Any], rows: Array) -> Any:
         """What the model says to rows, if they are such as it takes."""

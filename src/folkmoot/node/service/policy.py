@@ -114,13 +114,19 @@ class Policy:
             return f"a motion may hold {self.most_inputs:,} inputs at the most: got {header.inputs:,}"
         if len(terms.labels) > self.most_labels:
             return f"a motion may name {self.most_labels} labels at the most: got {len(terms.labels)}"
-        if header_bytes > self.most_header_bytes:
-            most = f"{self.most_header_bytes:,}"
-            return f"the header of a motion may have {most} bytes at the most: got {header_bytes:,}"
+        if (why := self.objection_to_size(header_bytes)) is not None:
+            return why
         named = self.known_labels and terms.labels  # numbers have none
         if named and labels is not None and not set(labels) & set(terms.labels):
             return "none of the labels is one that the model of this node knows"
         return None
+
+    def objection_to_size(self, header_bytes: int) -> str | None:
+        """Why a header of so many bytes is not even read; or None."""
+        if header_bytes <= self.most_header_bytes:
+            return None
+        most = f"{self.most_header_bytes:,}"
+        return f"the header of a motion may have {most} bytes at the most: got {header_bytes:,}"
 
     def _objection_to_talk(self, header: Header, n: int) -> str | None:
         terms, (least_alpha, least_k) = header.terms, self.least(n)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter, defaultdict
+from collections.abc import Hashable
 
 
 class Allowances:
@@ -14,7 +16,7 @@ class Allowances:
     Parameters
     ----------
     askers : int
-        How many there are.
+        How many there are, by whatever they are known. Where they become more or fewer, assign ``share``.
     most : int
         Bytes that all of them together may have stored at any time.
 
@@ -34,10 +36,10 @@ class Allowances:
 
     def __init__(self, askers: int, most: int) -> None:
         self.share = most // askers
-        self._kept: list[list[tuple[float, int]]] = [[] for _ in range(askers)]  # heaps, by until when
-        self._sums = [0] * askers
+        self._kept: defaultdict[Hashable, list[tuple[float, int]]] = defaultdict(list)  # heaps, by until when
+        self._sums: Counter[Hashable] = Counter()
 
-    def pay(self, asker: int, now: float, cost: int, until: float) -> bool:
+    def pay(self, asker: Hashable, now: float, cost: int, until: float) -> bool:
         """Store so many bytes until then; False, and nothing is counted, if there is no room for them."""
         kept = self._kept[asker]
         while kept and kept[0][0] <= now:
@@ -47,7 +49,7 @@ class Allowances:
         self.count(asker, cost, until)
         return True
 
-    def count(self, asker: int, cost: int, until: float) -> None:
+    def count(self, asker: Hashable, cost: int, until: float) -> None:
         """So many bytes are stored until then already, whether they fit or not."""
         heapq.heappush(self._kept[asker], (until, cost))
         self._sums[asker] += cost

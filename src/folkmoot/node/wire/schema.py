@@ -6,6 +6,7 @@ A motion may carry this, and so may a model. Where both do, columns are matched 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -104,9 +105,9 @@ def check_schema(schema: Schema, columns: int, what: str) -> None:
     """ValueError unless a schema names all columns, each differently; one without columns is none at all."""
     if schema and len(schema) != columns:
         raise ValueError(f"{what} must name all columns: got {len(schema)} names for {columns} columns")
-    names = [column.name for column in schema]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+    counted = Counter(column.name for column in schema)
+    if len(counted) < len(schema):
+        twice, _ = counted.most_common(1)[0]
         raise ValueError(f"{what} must name columns differently: got {twice!r} more than once")
 
 

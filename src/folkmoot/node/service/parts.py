@@ -1,0 +1,139 @@
+"""What the motions of one node share: its world, storage and model, and the rosters it has held."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final, TypeAlias
+
+from folkmoot.node.membership.identity import Identity
+from folkmoot.node.membership.members import members_of
+from folkmoot.node.membership.roster import Roster
+from folkmoot.node.service.holdout import Holdout
+from folkmoot.node.service.interface import Meter
+from folkmoot.node.service.models import Model
+from folkmoot.node.service.policy import Policy
+from folkmoot.node.session.statement import Members
+from folkmoot.node.storage.retention import DISK
+from folkmoot.node.storage.storage import Storage
+from folkmoot.node.transports.transport import Transport
+
+DELTA: Final = 0.25  # seconds that a frame takes at the most, while all is well
+
+Hold: TypeAlias = Callable[[Sequence[Roster], Sequence[bytes]], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Own:
+    """What a node votes by, and nobody else knows.
+
+    Parameters
+    ----------
+    model : Model
+        Answers inputs (``models.load_model``).
+    holdout : Holdout
+        Labelled rows that the model has not seen, or its answers to such rows (``holdout.read_holdout``).
+    weights : mapping of str to float
+        What members' votes weigh where this node asks for weights, by fingerprint, from a weights file; with
+        none they follow from the truths that this node was told.
+    """
+
+    model: Model
+    holdout: Holdout = field(default_factory=Holdout)
+    weights: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an operator may choose, and a test may replace.
+
+    Parameters
+    ----------
+    policy : Policy
+        Which motions the node takes part in.
+    disk : int
+        Bytes that what it stores may take.
+    delta : float
+        Seconds that a frame takes at the most, while all is well. A larger one makes motions with a silent
+        member slower, and one that is too small may leave out slow members.
+    randbytes : callable
+        Gives so many secret random bytes.
+    cpu : callable
+        Seconds of processor time that the thread has used: what peers cost is counted by it.
+    """
+
+    policy: Policy = field(default_factory=Policy)
+    disk: int = DISK
+    delta: float = DELTA
+    randbytes: Callable[[int], bytes] = os.urandom
+    cpu: Callable[[], float] = time.thread_time
+
+
+@dataclass(frozen=True, eq=False)
+class Moot:
+    """A roster as the motions under it need it; ``place`` is this node's own, None if it has none."""
+
+    roster: Roster
+    place: int | None
+
+    @cached_property
+    def digest(self) -> bytes:
+        """What a header names it by."""
+        return bytes.fromhex(self.roster.digest)
+
+    @cached_property
+    def members(self) -> Members:
+        """How many there are, how many may lie, and their keys."""
+        return members_of(self.roster)
+
+    @cached_property
+    def peers(self) -> list[bytes]:
+        """The fingerprints of all members, by place."""
+        return [bytes.fromhex(member.fingerprint) for member in self.roster]
+
+    @cached_property
+    def places(self) -> dict[bytes, int]:
+        """The places of fingerprints."""
+        return {peer: place for place, peer in enumerate(self.peers)}
+
+    @cached_property
+    def names(self) -> list[str]:
+        """What members are called, by place."""
+        return [member.name for member in self.roster]
+
+
+@dataclass
+class Parts:
+    """What one node's motions are played with."""
+
+    me: Identity
+    storage: Storage
+    transport: Transport[bytes]
+    settings: Settings
+    own: Own
+    log: Callable[..., None]
+    meter: Meter | None
+    changed: Callable[[bytes | None], None]  # told that something of a motion, or of the node, is another
+    counts: Counter[str] = field(default_factory=Counter)
+    by_peer: dict[bytes, Counter[str]] = field(default_factory=dict)
+    broken: bool = False  # nothing can be stored, so nothing may be said
+
+    def send(self, peer: bytes, frame: bytes) -> None:
+        """Send a frame, counted."""
+        self.counts["frames_sent"] += 1
+        self.counts["bytes_sent"] += len(frame)
+        self.transport.send(peer, frame)
+
+    def of(self, peer: bytes) -> Counter[str]:
+        """What is counted of a peer."""
+        return self.by_peer.setdefault(peer, Counter())
+
+    def refuse(self, peer: bytes, why: str, **more: Any) -> None:
+        """Count what was not acted on."""
+        self.counts[f"refused_{why}"] += 1
+        self.of(peer)["refused"] += 1
+        self.log("debug", "refused", peer=peer.hex()[:16], why=why, **more)

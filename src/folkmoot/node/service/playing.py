@@ -1,0 +1,468 @@
+"""One motion under way at one node: what its session wants is stored, then sent, then worked on.
+
+The session (``session/motion.py``) says what to store, what to send and when to be woken. Here are the world
+around it: inputs, the model, own final votes, refusals, evidence, the certificate, and the asker's deadline.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol, TypeVar
+
+from folkmoot.arrays import Array, Ints
+from folkmoot.node.certificate import certificate_of, verify
+from folkmoot.node.evidence import what_of
+from folkmoot.node.own import Knowledge, OwnVotes, final_votes
+from folkmoot.node.review import ballots_of, first_ballot
+from folkmoot.node.service.inputs import Inputs
+from folkmoot.node.service.interface import Part
+from folkmoot.node.service.parts import Moot, Parts
+from folkmoot.node.service.voting import Cast, nothing, votes_on
+from folkmoot.node.session.header import Header
+from folkmoot.node.session.motion import Motion
+from folkmoot.node.wire.batch import Batch
+from folkmoot.node.wire.messages import (
+    LONGEST_REASON,
+    Announce,
+    Chunk,
+    Fetch,
+    Message,
+    Refuse,
+    encode,
+    refusal,
+)
+
+Result = TypeVar("Result")
+
+MARGIN: Final = 3  # delta before the window of a poll ends in which a member commits to what it has
+FETCHES: Final = 8  # times that a peer may have a chunk
+LINGER: Final = 60.0  # seconds after the end of a motion in which it is kept in memory
+REPLACED: Final = "its roster was replaced before it was decided"
+_MOST_REASONS: Final = 4  # refusals of one member in one motion that are read
+
+
+class Company(Protocol):
+    """What a motion asks of its node."""
+
+    def rows_to_show(self, header: Header) -> bytes:
+        """The ballot of this node in answer to an invitation."""
+
+    def rows_shown(self, header: Header) -> tuple[Array, Ints] | None:
+        """The rows that it has shown for a motion, as its inputs have them, and their truths."""
+
+    def order_of(self, name: bytes) -> bytes:
+        """The order of inputs and validation rows in a motion of this node."""
+
+    def knowledge(self, header: Header, moot: Moot) -> Knowledge:
+        """What this node knows of its own model, and of others."""
+
+    def with_model(
+        self, asker: bytes, job: Callable[[], Result], done: Callable[[Result], None]
+    ) -> Callable[[], None]:
+        """Do this where the model is, in its turn; what cancels it."""
+
+    def over(self, playing: Playing) -> None:
+        """A motion is over: it was decided, or its asker waits no longer."""
+
+
+class Playing:
+    """One motion under way."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        company: Company,
+        moot: Moot,
+        place: int,
+        announce: Announce,
+        header: Header,
+        *,
+        ends: float,
+        records: Sequence[bytes] = (),
+        batch: Batch | None = None,
+        said: Part | None = None,
+    ) -> None:
+        """``place`` is this node's, ``ends`` when the asker stops waiting, by the transport's clock.
+
+        ``records`` are the journal of a motion that is taken up again, ``said`` what the node said of it.
+        """
+        now, holdout = parts.transport.now(), parts.own.holdout
+        self.parts, self.moot, self.place, self.header = parts, moot, place, header
+        self.announce, self.ends, self.began = announce, ends, now
+        self.confirmed = header.asker == place  # whether its asker itself has told of it
+        self.is_over = False  # for who waits: decided, or past the deadline
+        self.refusals: dict[int, str] = {}
+        self.reason = "" if said is None else said.abstained
+        self.motion = Motion(
+            header, moot.members, place, parts.me.key.sign, delta=parts.settings.delta, records=records,
+            now=now, seed=parts.settings.randbytes(32), holdout=(holdout.right, len(holdout)),
+        )  # fmt: skip
+        self.name = self.motion.name
+        self._company = company
+        self._batch = batch
+        self._chunks: dict[int, bytes] = {}
+        self._inputs: Inputs | None = None
+        self._busy: int | None = None  # the poll for which votes are being made
+        self._cancels: list[Callable[[], None]] = []
+        self._cancel: Callable[[], None] | None = None
+        self._wakes = math.inf
+        self._accused: set[int] = set()
+        self._alarms: set[int] = set()
+        self._read: Counter[int] = Counter()  # refusals, by member
+        self._fetched: Counter[int] = Counter()
+        self._sent = 0 if said is None else said.bytes_sent
+        self._received = 0 if said is None else said.bytes_received
+        self._said = said or Part()
+        self._weights: dict[str, float] = self._said.weights
+        self._fell_back = self._said.fell_back
+        self.stopped = self.is_concluded = self._last = False
+        self._over_at = now
+        self.settle()
+
+    # What happens
+
+    def received(self, peer: int, frame: bytes) -> None:
+        """A frame of the session; ValueError if it is none."""
+        self._received += len(frame)
+        try:
+            self.motion.received(peer, frame, self._now())
+        finally:
+            self.settle()
+
+    def refused(self, message: Refuse) -> None:
+        """A member says that it takes no part, or why it has no votes."""
+        member, self._received = message.member, self._received + len(message.reason)
+        if member >= len(self.moot.peers) or self._read[member] >= _MOST_REASONS:
+            return
+        self._read[member] += 1
+        if not self.moot.members.verify(member, message.words, message.signature):
+            raise ValueError("a refusal must be signed by its member")
+        self.refusals[member] = message.reason
+        self.parts.changed(self.name)
+
+    def chunk(self, peer: int, message: Chunk) -> None:
+        """Inputs, from the asker."""
+        self._received += len(message.data)
+        if self._inputs is None or peer != self.header.asker:
+            return
+        self._inputs.arrived(message.index, message.data)
+        self._inputs.step(self._now())
+        self._arm()
+
+    def fetched(self, peer: int, index: int) -> None:
+        """A member wants inputs: the asker sends them, some times at the most."""
+        if self._batch is None or index >= len(self.header.chunks):
+            raise ValueError("inputs must be fetched from the asker")
+        self._fetched[peer] += 1
+        if self._fetched[peer] > FETCHES * len(self.header.chunks):
+            raise ValueError("inputs must not be fetched that often")
+        self.send(peer, Chunk(self.name, index, self._chunk(index)))
+
+    def announced_until(self, remaining: float) -> None:
+        """The asker itself tells of the motion, and perhaps of more time than somebody else had told."""
+        self.confirmed = True
+        ends = min(self._now() + remaining, self.began + self.header.terms.seconds)
+        if not self.is_over and ends > self.ends:
+            self.ends = ends
+            self._arm()
+
+    def tell(self, peer: int) -> None:
+        """Announce the motion to a peer."""
+        remaining = self.ends - self._now()
+        self.send(peer, Announce(self.announce.header, self.announce.signature, remaining))
+
+    def stop(self, why: str) -> None:
+        """Give the motion up."""
+        if not self.stopped and self.motion.answer is None:
+            self.parts.storage.stop(self.name, why, self.parts.transport.clock(), **self._summary(why=why))
+            self.parts.log("info", "motion stopped", motion=self.name.hex(), why=why)
+        self.drop()
+        self._end()
+
+    def roster_ended(self) -> None:
+        """The roster of the motion was replaced: it goes on until the deadline that was agreed to."""
+        self._last = True
+        if self.is_over and self.motion.answer is None:
+            self.stop(REPLACED)
+
+    @property
+    def lingers_until(self) -> float:
+        """Until when others may still ask about it without its being read again."""
+        return max(self.ends, self._over_at) + LINGER
+
+    def drop(self) -> None:
+        """Do nothing any more."""
+        self.stopped = True
+        for cancel in (*self._cancels, *([self._cancel] if self._cancel is not None else [])):
+            cancel()
+        self._cancels, self._cancel, self._batch = [], None, None
+
+    # Inside
+
+    def _now(self) -> float:
+        return self.parts.transport.now()
+
+    def send(self, peer: int, message: Message) -> None:
+        """Send a message about this motion."""
+        self._transmit(peer, encode(message))
+
+    def _transmit(self, peer: int, frame: bytes) -> None:
+        self._sent += len(frame)
+        self.parts.send(self.moot.peers[peer], frame)
+
+    @property
+    def others(self) -> list[int]:
+        """All other members."""
+        return [peer for peer in range(len(self.moot.peers)) if peer != self.place]
+
+    def settle(self) -> None:
+        """Store, then send, then work: in this order, so that nothing is said that could be forgotten."""
+        parts = self.parts
+        if parts.broken or self.stopped:
+            return
+        outbox = self.motion.take()
+        if outbox.records:
+            try:
+                parts.storage.append(self.name, outbox.records, parts.transport.clock())
+            except BaseException:
+                parts.broken = True  # what follows must not be said
+                raise
+        for to, frame in outbox.frames:
+            for peer in self.others if to is None else [to]:
+                self._transmit(peer, frame)
+        self._accuse()
+        self._conclude()
+        self._vote()
+        self._arm()
+        parts.changed(self.name)
+
+    def _arm(self) -> None:
+        """Be woken when the session, the inputs or the deadline wants it."""
+        if self.stopped:
+            return
+        now = self._now()
+        times = [math.inf if self.is_over else self.ends]
+        if (due := self.motion.due(now)) is not None:
+            times.append(due)
+        if self._inputs is not None:
+            times += [self._inputs.due(), self._cutoff()]
+        when = min(times)
+        if when == self._wakes:
+            return
+        if self._cancel is not None:
+            self._cancel()
+        self._wakes, self._cancel = when, None
+        if when < math.inf:
+            self._cancel = self.parts.transport.later(max(when, now), self._wake)
+
+    def _wake(self) -> None:
+        if self.parts.broken or self.stopped:
+            return
+        self._wakes, self._cancel = math.inf, None
+        now = self._now()
+        if self._inputs is not None:
+            self._inputs.step(now)
+            if now >= self._cutoff():
+                self._vote_first()
+        self.motion.wake(now)
+        if now >= self.ends:
+            self._end()
+            if self._last and self.motion.answer is None:
+                self.stop(REPLACED)
+        self.settle()
+
+    def _end(self) -> None:
+        """Nobody waits for the motion any more."""
+        if not self.is_over:
+            self.is_over, self._over_at = True, self._now()
+            self._company.over(self)
+
+    def _accuse(self) -> None:
+        parts = self.parts
+        for member in self.motion.evidence.keys() - self._accused:
+            self._accused.add(member)
+            evidence = self.motion.evidence[member]
+            if parts.storage.accuse(self.name, evidence, parts.transport.clock()):
+                parts.counts["evidence"] += 1
+                parts.log(
+                    "warning", "evidence", motion=self.name.hex(), against=self.moot.names[member],
+                    what=what_of(evidence),
+                )  # fmt: skip
+        for member in self.motion.alarms - self._alarms:
+            self._alarms.add(member)
+            parts.counts["other_results"] += 1
+            name = self.moot.names[member]
+            parts.log("error", "a member computed another result", motion=self.name.hex(), member=name)
+
+    def _conclude(self) -> None:
+        """Make the certificate once the answer is known, and look whether others will accept it."""
+        answer = self.motion.answer
+        if answer is None or self.is_concluded:
+            return
+        parts = self.parts
+        data = certificate_of(self.motion, self.announce.signature)
+        shown = verify(data, self.moot.roster)
+        if shown.answer != answer:
+            raise AssertionError(f"the certificate of motion {self.name.hex()} must show its answer")
+        self.is_concluded = True
+        parts.storage.conclude(self.name, answer, data, parts.transport.clock(), **self._summary())
+        parts.log(
+            "info", "motion decided", motion=self.name.hex(), seconds=round(self._now() - self.began, 3)
+        )
+        self._end()
+
+    def _summary(self, **more: Any) -> dict[str, Any]:
+        names = self.moot.names
+        return {
+            "seconds": round(self._now() - self.began, 6),
+            "bytes_sent": self._sent,
+            "bytes_received": self._received,
+            "refused": {names[member]: why for member, why in sorted(self.refusals.items())},
+            "abstained": self.reason,
+            "weights": self._weights,
+            "fell_back": self._fell_back,
+            **more,
+        }
+
+    # Votes
+
+    def _vote(self) -> None:
+        """Begin to make the votes that are wanted."""
+        poll, header = self.motion.wanted, self.header
+        if poll is None or poll == self._busy:
+            if poll is None and self._inputs is not None:
+                self._leave_inputs()
+            return
+        self._busy = poll
+        if header.invites:
+            self._cast(poll, self._company.rows_to_show(header))
+        elif poll == 0:
+            self._begin_inputs()
+        elif self.motion.talked is not None:
+            self._cast(poll, self.motion.talked)
+        else:
+            self._cast_own()
+
+    def _cast(self, poll: int, votes: bytes) -> None:
+        self.motion.vote(poll, votes, self.parts.settings.randbytes(32), self._now())
+        self.settle()
+
+    def _begin_inputs(self) -> None:
+        header = self.header
+        patience = 4 * self.parts.settings.delta
+        own = self._company.rows_shown(header) if header.rows else None
+        self._inputs = Inputs(header, self._fetch, self._ask_model, patience=patience, own=own)
+        self._inputs.step(self._now())
+        self._try_vote()
+
+    def _leave_inputs(self) -> None:
+        """They are not wanted any more."""
+        self._inputs = None
+        for cancel in self._cancels:
+            cancel()
+        self._cancels = []
+
+    def _fetch(self, index: int) -> None:
+        if self.place != self.header.asker:
+            self.send(self.header.asker, Fetch(self.name, index))
+        elif self._batch is not None and self._inputs is not None:
+            self._inputs.arrived(index, self._chunk(index))
+
+    def _chunk(self, index: int) -> bytes:
+        batch, rows = self._batch, self.header.chunk_rows
+        return b"" if batch is None else batch.array[index * rows : (index + 1) * rows].tobytes()
+
+    def _ask_model(self, index: int, rows: Array) -> None:
+        model, header = self.parts.own.model, self.header
+
+        def job() -> Cast:
+            try:
+                return votes_on(model, header, rows, wanted)
+            except Exception as error:  # whatever a model does, the node goes on
+                return Cast(
+                    nothing(header, len(rows)), "its model failed", f"{type(error).__name__}: {error}"
+                )
+
+        def wanted() -> bool:
+            return self._inputs is not None
+
+        def done(cast: Cast) -> None:
+            if self._inputs is None:
+                return
+            if cast.reason:
+                self.parts.log(
+                    "warning", "abstains", motion=self.name.hex(), why=cast.reason, detail=cast.detail
+                )
+            if cast.unchecked and index == 0:
+                self.parts.log("info", "columns unchecked", motion=self.name.hex(), why=cast.unchecked)
+            self._inputs.answered(index, cast)
+            self._inputs.step(self._now())
+            self._try_vote()
+            self._arm()
+
+        asker = self.moot.peers[header.asker]
+        self._cancels.append(self._company.with_model(asker, job, done))
+
+    def _try_vote(self) -> None:
+        if self._inputs is not None and self._inputs.complete:
+            self._vote_first()
+
+    def _cutoff(self) -> float:
+        """When a member commits to the votes that it has, so that these are in the set."""
+        window, delta = self.header.terms.window, self.parts.settings.delta
+        return self.motion.polls[0].opened + max(window - MARGIN * delta, window / 2)
+
+    def _vote_first(self) -> None:
+        """Commit to what the model has said so far."""
+        inputs, header = self._inputs, self.header
+        if inputs is None or self.motion.wanted != 0:
+            return
+        votes, reason = inputs.ballot()
+        if header.rows:
+            order = self._company.order_of(self.name) if header.asker == self.place else b""
+            ballot = first_ballot(header, votes, inputs.places, order)
+        else:
+            ballot = ballots_of(header, 0).pack(votes)
+        self._leave_inputs()
+        if reason:
+            self.say_why(reason)
+        self._cast(0, ballot)
+
+    def say_why(self, reason: str) -> None:
+        """Tell all why this node has no votes, or not on all inputs."""
+        self.reason = reason[:LONGEST_REASON]
+        self.refusals[self.place] = self.reason
+        signature = self.parts.me.key.sign(refusal(self.name, self.place, self.reason))
+        message = Refuse(self.name, self.place, self.reason, signature)
+        for peer in self.others:
+            self.send(peer, message)
+
+    def _cast_own(self) -> None:
+        """Final votes by what only this node knows, worked out beside the model."""
+        header, moot, tables = self.header, self.moot, self.motion.tables
+        knowledge = self._company.knowledge(header, moot)
+        n, place = len(moot.peers), self.place
+
+        def job() -> OwnVotes | Exception:
+            try:
+                return final_votes(header, n, place, tables, knowledge)
+            except Exception as error:
+                return error
+
+        def done(found: OwnVotes | Exception) -> None:
+            if self.stopped or self.motion.wanted != 1:
+                return
+            if isinstance(found, Exception):
+                self.parts.log("error", "no final votes", motion=self.name.hex(), why=repr(found))
+                self._cast(1, b"")
+                return
+            weights = (round(float(weight), 6) for weight in found.weights)
+            self._weights = dict(zip(moot.names, weights, strict=True))
+            self._fell_back = found.why or ""
+            if found.why:
+                self.parts.log("info", "fell back to plurality", motion=self.name.hex(), why=found.why)
+            self._cast(1, found.ballot)
+
+        self._cancels.append(self._company.with_model(moot.peers[header.asker], job, done))

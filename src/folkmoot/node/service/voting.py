@@ -1,0 +1,172 @@
+"""A node's model as a voter: its answers become votes, and what it cannot answer no vote, with a reason."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot.arrays import Array, Ints
+from folkmoot.node.ballots import Ballots, levels_of, on_grid
+from folkmoot.node.rules.numbers import MOST
+from folkmoot.node.service.models import Model
+from folkmoot.node.session.header import Header
+from folkmoot.node.wire.schema import Alignment, MismatchError
+from folkmoot.votes import UNCOLOURED
+
+MOST_CALLS: Final = 64  # of the model for one chunk, to find the rows that it fails on
+_STRANGE: Final = "its model gives labels that are not among those of the motion"
+
+
+class Cast(NamedTuple):
+    """Votes on some inputs. ``reason`` is told to all; ``detail`` may be private, and stays here."""
+
+    votes: Ints  # as ``Ballots`` has them
+    reason: str = ""
+    detail: str = ""
+    unchecked: str = ""  # why columns were taken by position
+
+
+def nothing(header: Header, rows: int) -> Ints:
+    """No vote on so many inputs."""
+    return Ballots(header.terms.answers, rows, len(header.terms.labels)).nothing()
+
+
+def votes_on(model: Model, header: Header, inputs: Array, wanted: Callable[[], bool] = lambda: True) -> Cast:
+    """What a model votes on inputs of a motion; whatever it does, the node goes on.
+
+    ``wanted`` is asked before every call of the model: once the votes are not, it is not called again.
+    Columns are put in the model's order. A model that has other ones, or another unit, answers nothing, and
+    no row with a value out of range is shown to it. A label that the motion does not have is no vote.
+    """
+    none = nothing(header, len(inputs))
+    try:
+        fit = model.fit(header.schema, header.columns)
+        model.check_answers(header.terms.answers)
+    except MismatchError as error:
+        return Cast(none, error.why, str(error))
+    arranged = fit.arranged(inputs)
+    outside = fit.outside(arranged)
+    within = ~outside.any(axis=1)
+    if within.all():
+        return _asked(model, header, arranged, wanted)._replace(unchecked=fit.unchecked)
+    why, detail = _out_of_range(fit, arranged, outside)
+    if within.any():
+        found = _asked(model, header, arranged[within], wanted)
+        none[within] = found.votes
+        why = f"{why}; {found.reason}" if found.reason else why
+        detail = f"{detail}; {found.detail}" if found.detail else detail
+    return Cast(none, why, detail, fit.unchecked)
+
+
+def _asked(model: Model, header: Header, inputs: Array, wanted: Callable[[], bool]) -> Cast:
+    terms = header.terms
+    asks: dict[str, Callable[[Array], Iterable[Any]]] = {
+        "labels": lambda rows: model.predict(rows),
+        "numbers": lambda rows: model.numbers(rows)[:, 0],
+        "probabilities": lambda rows: model.probabilities(rows, terms.labels),
+    }
+    questions = _Questions(asks[terms.answers], inputs, wanted)
+    with model.during(wanted):
+        said, why, detail = questions.put()
+    if terms.answers == "labels":
+        number = {label: place for place, label in enumerate(terms.labels)}
+        strange = next((label for label in said if label is not None and label not in number), None)
+        if strange is not None and not why:
+            why = _STRANGE
+            detail = f"the model says {strange!r:.60}, and the motion has {', '.join(terms.labels):.200}"
+        return Cast(np.array([number.get(label, UNCOLOURED) for label in said], dtype=np.int64), why, detail)
+    if terms.answers == "numbers":
+        numbers = np.array([np.nan if each is None else each for each in said], dtype=np.float64)
+        wide = np.abs(numbers) > MOST * terms.step
+        if wide.any() and not why:
+            why = "its model gives numbers that are too large for the grid of the motion"
+            detail = f"the model says {numbers[wide][0]:g}, and the grid has steps of {terms.step:g}"
+        return Cast(on_grid(np.where(wide, np.nan, numbers), terms.step), why, detail)
+    unknown = np.full(len(terms.labels), np.nan)
+    chances = np.stack([unknown if each is None else each for each in said])
+    if np.isnan(chances).any() and not why:
+        why = _STRANGE
+    return Cast(levels_of(chances), why, detail)
+
+
+def _out_of_range(fit: Alignment, inputs: Array, outside: npt.NDArray[np.bool_]) -> tuple[str, str]:
+    """What is told to all, and what stays here: the first value, and the range that it is out of."""
+    rows = int(outside.any(axis=1).sum())
+    row, column = (int(each[0]) for each in np.nonzero(outside))
+    what = "1 input has a value" if rows == 1 else f"{rows} inputs have values"
+    such = f", such as that of {fit.names[column]!r:.80}" if fit.names else ""
+    value, low, high = inputs[row, column], fit.low[column], fit.high[column]
+    detail = f"the model's column {column} is {value} in one, and must be {low} to {high}"
+    return f"{what} outside a declared range{such}", detail
+
+
+class _Questions:
+    """The calls of a model for one chunk: all rows at once, and if that fails those it does not fail on.
+
+    Many models refuse a whole batch for one bad cell. Rows with missing or infinite values are asked about
+    apart from the others, since some models take them and most do not. Among the others those that the model
+    fails on are found by halving, the largest part first, so that as many as possible are answered when the
+    calls are used up.
+    """
+
+    def __init__(
+        self, ask: Callable[[Array], Iterable[Any]], inputs: Array, wanted: Callable[[], bool]
+    ) -> None:
+        self._ask, self._inputs, self._wanted = ask, inputs, wanted
+        self._said: list[Any] = [None] * len(inputs)
+        self._calls = 0
+        self._detail = ""
+
+    def put(self) -> tuple[list[Any], str, str]:
+        """An answer to every row, or None; why and how the model failed, if it did."""
+        everything = np.arange(len(self._inputs))
+        if self._answered(everything):
+            return self._said, "", ""
+        finite = np.isfinite(self._inputs).all(axis=1)
+        missing = ~finite & ~np.isinf(self._inputs).any(axis=1)
+        odd = [rows for rows in map(np.flatnonzero, (missing, ~finite & ~missing)) if len(rows)]
+        whole = np.flatnonzero(finite)
+        if odd and len(odd[0]) < len(everything):  # else it has failed on just these rows
+            for rows in odd:
+                self._answered(rows)
+        self._halve(whole, failed=len(whole) == len(everything))
+        open_rows = np.array([label is None for label in self._said])
+        failed, strange = int((open_rows & finite).sum()), int((open_rows & ~finite).sum())
+        if not open_rows.any():
+            return self._said, "", ""
+        if open_rows.all():
+            return self._said, "its model failed", self._detail
+        why = [f"cannot answer the {strange} inputs with missing or infinite values"] if strange else []
+        why += [f"failed on {failed} input{'' if failed == 1 else 's'}"] if failed else []
+        return self._said, f"its model {' and '.join(why)}", self._detail
+
+    def _halve(self, rows: npt.NDArray[np.intp], *, failed: bool) -> None:
+        parts = [(-len(rows), int(rows[0]), rows, failed)] if len(rows) else []
+        while parts and self._may_ask():
+            _, _, part, known = heapq.heappop(parts)
+            if (known or not self._answered(part)) and len(part) > 1:
+                for half in np.array_split(part, 2):
+                    heapq.heappush(parts, (-len(half), int(half[0]), half, False))
+
+    def _may_ask(self) -> bool:
+        return self._calls < MOST_CALLS and self._wanted()
+
+    def _answered(self, rows: npt.NDArray[np.intp]) -> bool:
+        """Whether the model may be asked and answers these rows."""
+        if not self._may_ask():
+            return False
+        self._calls += 1
+        asked = self._inputs if len(rows) == len(self._inputs) else self._inputs[rows]
+        try:
+            answers = self._ask(asked)
+        except Exception as error:
+            if not self._detail:
+                self._detail = f"{type(error).__name__}: {' '.join(str(error).split())}"[:1000]
+            return False
+        for row, answer in zip(rows.tolist(), answers, strict=True):
+            self._said[row] = answer
+        return True
