@@ -202,10 +202,15 @@ class Held:
 def held(storage: Storage, name: bytes) -> Held:
     """What is stored of a motion; ``DamagedError`` if it is not what this node wrote."""
     stored = storage.motion(name)
+    return held_of(stored, [] if stored.certificate is not None else storage.journal(name))
+
+
+def held_of(stored: StoredMotion, journal: Sequence[bytes]) -> Held:
+    """The same, of what was read already; ``journal`` is not looked at if there is a certificate."""
     if stored.certificate is not None and stored.answer is not None:
         outcome = opened(stored.certificate, len(stored.names), stored.faults, stored.answer)
         return Held(stored, [poll.votes for poll in outcome.polls], outcome)
-    return Held(stored, _journalled(storage.journal(name)), None)
+    return Held(stored, _journalled(journal), None)
 
 
 def _journalled(records: Sequence[bytes]) -> list[dict[int, bytes]]:

@@ -315,7 +315,10 @@ def test_unknown_keys_beside_the_participants(tmp_path: Path) -> None:
     path.write_text("title = 'ours'\n" + path.read_text())
     assert examine(path) == (
         [NORTH],
-        ["'title' must not be in a roster, only faults, epoch, previous, participants, replaced, signatures"],
+        [
+            "'title' must not be in a roster, only faults, epoch, previous, participants, replaced, "
+            "signatures, agreed"
+        ],
     )
 
 

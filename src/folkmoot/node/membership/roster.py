@@ -1,7 +1,7 @@
 """Who takes part: names, certificates and addresses in one TOML file that every participant holds.
 
 Nobody is found or let in by the network itself. A moot is the list of those who agreed to hold one. A roster
-may replace an earlier one: then it has an epoch and names the digest of that one (``wire/succession.py``).
+may replace an earlier one: then it has an epoch and names the digest of that one (``rosters/successor.py``).
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from folkmoot.node.membership.fields import (
 )
 from folkmoot.node.session.statement import most_faults
 
-# What may stand in a file: the last two say who let it replace the one before (``wire/succession_file.py``).
-KEYS = ("faults", "epoch", "previous", "participants", "replaced", "signatures")
+# What may stand in a file: the last three say who let it replace the one before (``rosters/roster_file.py``).
+KEYS = ("faults", "epoch", "previous", "participants", "replaced", "signatures", "agreed")
 HEADER = """\
 # Who takes part in this moot; the same for all of them. Each line is what `folkmoot node init` printed.
 # `folkmoot roster add`, `remove` and `check` look after it; they keep no comments but these.
@@ -136,12 +136,17 @@ class Roster:
     @classmethod
     def read(cls, path: Path | str) -> Roster:
         """The roster in a file, all of it checked."""
-        participants, problems, table = _examined(path)
+        return cls.parse(Path(path).read_bytes(), str(path))
+
+    @classmethod
+    def parse(cls, data: bytes, where: str) -> Roster:
+        """The roster in the bytes of a file, all of it checked; ``where`` is what messages call it."""
+        participants, problems, table = _examined(data)
         if problems:
             more = (
-                f" (and {len(problems) - 1} more: run folkmoot roster check {path})" if problems[1:] else ""
+                f" (and {len(problems) - 1} more: run folkmoot roster check {where})" if problems[1:] else ""
             )
-            raise ValueError(f"{path}: {problems[0]}{more}")
+            raise ValueError(f"{where}: {problems[0]}{more}")
         return cls(
             participants, epoch=table.get("epoch", 0), previous=table.get("previous", ""),
             tolerated=table.get("faults"),
@@ -218,14 +223,14 @@ class Roster:
 
 def examine(path: Path | str) -> tuple[list[Member], list[str]]:
     """The participants of a file in its order, and everything that is wrong with it, a line each."""
-    participants, problems, _ = _examined(path)
+    participants, problems, _ = _examined(Path(path).read_bytes())
     return participants, problems
 
 
-def _examined(path: Path | str) -> tuple[list[Member], list[str], dict[str, Any]]:
+def _examined(data: bytes) -> tuple[list[Member], list[str], dict[str, Any]]:
     """What ``examine`` finds, and the tables of the file."""
     try:
-        table = parse_toml(Path(path).read_bytes(), "a roster")
+        table = parse_toml(data, "a roster")
     except ValueError as error:
         return [], [str(error)], {}
     problems = [

@@ -1,9 +1,74 @@
-"""The rosters of a node, from the one in its file to the one in force, and what is proposed to come next."""
+"""The rosters of a node, from the one in its file to the one in force, and what is proposed to come next.
+
+What is kept of others is bounded before it is read. A roster that is proposed comes with consents; these are
+verified one after the other, and the first that does not hold ends the work. Its content is read only if one
+of the consents is of a member that has not consented to ``MOST_CONSENTS`` others. So each member can have so
+many stored, whatever it claims that others have signed.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from folkmoot.node.membership.members import members_of
 from folkmoot.node.membership.roster import Roster
+from folkmoot.node.rosters.successor import Standing, Successor, agrees, change_of, consents
+from folkmoot.node.session.book import Evidence
+from folkmoot.node.session.sets import value_of
+from folkmoot.node.session.statement import NO_ROUND, Kind, Place, Round, Signature, words
 from folkmoot.node.storage.storage import Storage
+
+MOST_CONSENTS: Final = 8  # successors of one roster that a member can consent to
+
+Heard: TypeAlias = Literal["new", "known", "old", "unknown", "forged", "too many"]
+Signed: TypeAlias = tuple[tuple[Place, Signature], ...]  # by place
+
+_EVIDENCE: Final = msgspec.msgpack.Decoder(Evidence)
+_PRECOMMITS: Final = msgspec.msgpack.Decoder(Signed)
+
+
+@dataclass(frozen=True)
+class Agreed:
+    """The precommits of a quorum, all of one round, to what a roster is replaced by."""
+
+    round: Round
+    precommits: Signed
+
+    def check(self, old: Roster, name: bytes) -> None:
+        """ValueError, with what is wrong, unless the members of ``old`` agreed on the successor called so."""
+        members = members_of(old)
+        places = [place for place, _ in self.precommits]
+        if len(places) != members.quorum or places != sorted({*places}) or places[-1] >= members.n:
+            raise ValueError(
+                f"precommits must be of {members.quorum} different members of the roster before, in order: "
+                f"got {len(places)}"
+            )
+        change = change_of(bytes.fromhex(old.digest))
+        value, slot = value_of(change, 0, 0, name), (Kind.PRECOMMIT, 0, 0, self.round)
+        for place, signature in self.precommits:
+            if not members.verify(place, words(change, place, slot, NO_ROUND, value), signature):
+                raise ValueError(f"the precommit of {old[place].name} does not hold")
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A successor of a roster, with the consents that a node holds."""
+
+    old: Roster
+    successor: Successor
+    consents: Mapping[int, bytes]  # by place in the old roster; each holds
+    agreed: Agreed | None = None  # that it is the next one
+
+    @property
+    def standing(self) -> Standing:
+        """Who has consented, and what is missing."""
+        return self.successor.tally(self.old, sorted(self.consents))
 
 
 class Chronicle:
@@ -13,14 +78,269 @@ class Chronicle:
     """
 
     def __init__(self, storage: Storage, root: Roster, clock: float) -> None:
-        self.storage = storage
+        self.storage, self._db = storage, storage.database
         self.rosters = [root]  # the newest last
         self.since = [clock]  # when each came into force here; of the root it is not known
+        self.proposals: list[Proposal] = []  # for what comes after the newest, by name
+        self._seen = -1
+        self._read: dict[bytes, Successor] = {}  # by name: it takes long
+        self._holding: set[tuple[bytes, int, bytes]] = set()  # consents that hold
+        self.refresh()
 
     @property
     def tip(self) -> Roster:
         """The roster in force."""
         return self.rosters[-1]
+
+    def roster(self, digest: bytes) -> Roster | None:
+        """The roster with that digest, if this node has gone through it."""
+        return next((each for each in self.rosters if each.digest == digest.hex()), None)
+
+    def changed(self) -> bool:
+        """Whether another process has written to the file since this was last asked."""
+        seen, self._seen = self._seen, int(self._db.one("PRAGMA data_version")[0])
+        return seen != self._seen
+
+    def refresh(self) -> bool:
+        """Look at what is stored, by another process too; whether another roster is in force now."""
+        before = len(self.rosters)
+        while (followed := self._followed(self.tip)) is not None:
+            successor, at = followed
+            self.rosters.append(successor.roster)
+            self.since.append(at)
+        self.proposals = list(self._stored(self.tip))
+        return len(self.rosters) > before
+
+    def complete(self, name: bytes) -> bool:
+        """Whether enough have consented to a successor of the roster in force."""
+        return any(each.successor.name == name and each.standing.complete for each in self.proposals)
+
+    # What members consent to
+
+    def hear(self, previous: bytes, content: bytes, signed: Sequence[tuple[int, bytes]]) -> Heard:
+        """What somebody says that members consent to: kept, if it is new and holds.
+
+        Whoever passes it on has verified it, so one consent that does not hold makes it forged.
+        """
+        old, name = self.tip, hashlib.sha256(content).digest()
+        if previous.hex() != old.digest:
+            return "unknown" if self.roster(previous) is None else "old"
+        stored = self._consents(old, name)
+        new = [(place, signature) for place, signature in signed if place not in stored]
+        if not new:
+            return "known"
+        if len({place for place, _ in new}) < len(new) or not all(agrees(old, p, name, s) for p, s in new):
+            return "forged"
+        if self._successor(old, name) is None:
+            if all(self._many(old, place) >= MOST_CONSENTS for place, _ in new):
+                return "too many"
+            try:
+                self._read[name] = Successor.read(content, old)
+            except ValueError:
+                return "forged"
+        with self._db.writing():
+            self._store(self._read[name], dict(new))
+        self.refresh()
+        return "new"
+
+    def consent(
+        self, successor: Successor, key: Ed25519PrivateKey, fingerprint: str, clock: float
+    ) -> Proposal:
+        """Consent to a successor of the newest roster; ValueError if this node may not."""
+        old, previous = self.tip, bytes.fromhex(self.tip.digest)
+        successor.check(old)
+        place = old.position(fingerprint)
+        if place is None:
+            raise ValueError(
+                f"only members of the roster in force (epoch {old.epoch}) may sign what replaces it: "
+                "this node is none"
+            )
+        stored = self._consents(old, successor.name)
+        if place not in stored:
+            if self._many(old, place) >= MOST_CONSENTS:
+                raise ValueError(
+                    f"a node can sign at most {MOST_CONSENTS} successors of one roster, and this one has: "
+                    "get one of them signed by enough others"
+                )
+            with self._db.writing():
+                new = successor.roster
+                self.storage.audit.add("signed a roster", clock, epoch=new.epoch, moot=new.digest)
+                self._store(successor, {place: key.sign(consents(previous, place, successor.name))})
+            self._read[successor.name] = successor
+            self.refresh()
+        return self.proposal(old, successor.name)
+
+    def proposal(self, old: Roster, name: bytes) -> Proposal:
+        """A successor that is stored; ValueError if none is called so."""
+        found = next((each for each in self._stored(old) if each.successor.name == name), None)
+        if found is None:
+            raise ValueError(f"there is no proposal {name.hex()[:12]} at this node")
+        return found
+
+    # What they agree on
+
+    def follow(self, name: bytes, agreed: Agreed, clock: float) -> None:
+        """A successor is in force; the others that were proposed go. It must be stored and complete."""
+        old, previous = self.tip, bytes.fromhex(self.tip.digest)
+        proposal = self.proposal(old, name)
+        new = proposal.successor.roster
+        with self._db.writing():
+            self._db.change("INSERT OR IGNORE INTO adopted VALUES (?, ?, ?)", previous, name, clock)
+            precommits = msgspec.msgpack.encode(agreed.precommits)
+            self._db.change(
+                "INSERT OR IGNORE INTO agreed VALUES (?, ?, ?)", previous, agreed.round, precommits
+            )
+            self.storage.audit.add(
+                "roster in force", clock, epoch=new.epoch, moot=new.digest,
+                signed_by=[old[place].name for place in sorted(proposal.consents)],
+            )  # fmt: skip
+            before = {member.name: member.fingerprint for member in old}
+            for member in new:
+                earlier = before.get(member.name, member.fingerprint)
+                if earlier != member.fingerprint:
+                    self._db.change(
+                        "INSERT OR REPLACE INTO renewed VALUES (?, ?)", earlier, member.fingerprint
+                    )
+            for table in ("successors", "consents"):
+                self._db.change(
+                    f"DELETE FROM {table} WHERE previous = ? AND name != ?", previous, name  # noqa: S608
+                )  # fmt: skip
+            self._db.change("DELETE FROM changes WHERE previous = ?", previous)
+        self.refresh()
+
+    def hear_followed(
+        self,
+        previous: bytes,
+        content: bytes,
+        signed: Sequence[tuple[int, bytes]],
+        agreed: Agreed,
+        clock: float,
+    ) -> Heard:
+        """What somebody says that members have agreed on: in force, if a quorum's precommits hold."""
+        old, name = self.tip, hashlib.sha256(content).digest()
+        if previous.hex() != old.digest:
+            return "unknown" if self.roster(previous) is None else "old"
+        try:
+            agreed.check(old, name)
+            successor = Successor.read(content, old)
+        except ValueError:
+            return "forged"
+        places = [place for place, _ in signed]
+        if len({*places}) < len(places) or not all(agrees(old, p, name, s) for p, s in signed):
+            return "forged"
+        stored = self._consents(old, name)
+        if not successor.tally(old, sorted({*places, *stored})).complete:
+            return "forged"
+        self._read[name] = successor
+        with self._db.writing():
+            self._store(successor, {place: each for place, each in signed if place not in stored})
+        self.follow(name, agreed, clock)
+        return "new"
+
+    def after(self, old: Roster) -> Proposal | None:
+        """What has replaced a roster, with all that shows it: for those who have missed it."""
+        followed = self._followed(old)
+        return None if followed is None else self.proposal(old, followed[0].name)
+
+    def append(self, old: Roster, records: Sequence[bytes]) -> None:
+        """Keep what the agreement on the successor of a roster wants kept, on the disk on return."""
+        if not records:
+            return
+        previous = bytes.fromhex(old.digest)
+        with self._db.writing():
+            (place,) = self._db.one(
+                "SELECT coalesce(max(place), -1) + 1 FROM changes WHERE previous = ?", previous
+            )
+            for number, record in enumerate(records, place):
+                self._db.change("INSERT INTO changes VALUES (?, ?, ?)", previous, number, record)
+
+    def journal(self, old: Roster) -> list[bytes]:
+        """What ``append`` was given of a roster, in order."""
+        query = "SELECT record FROM changes WHERE previous = ? ORDER BY place"
+        return [record for (record,) in self._db.all(query, bytes.fromhex(old.digest))]
+
+    def accuse(self, old: Roster, evidence: Evidence, clock: float) -> bool:
+        """Keep the first evidence against a member of a roster; whether it is."""
+        data, place = msgspec.msgpack.encode(evidence), evidence.one.member
+        with self._db.writing():
+            new = self._db.change(
+                "INSERT OR IGNORE INTO roster_evidence VALUES (?, ?, ?, ?)",
+                bytes.fromhex(old.digest), place, data, clock,
+            )  # fmt: skip
+            if new:
+                self.storage.audit.add(
+                    "evidence", clock, moot=old.digest, against=place,
+                    evidence=hashlib.sha256(data).hexdigest(),
+                )  # fmt: skip
+        return bool(new)
+
+    def evidence(self) -> Iterator[tuple[Roster, Evidence]]:
+        """Against whom there is evidence that it contradicted itself about the successor of a roster."""
+        for old in self.rosters:
+            query = "SELECT data FROM roster_evidence WHERE previous = ? ORDER BY node"
+            for (data,) in self._db.all(query, bytes.fromhex(old.digest)):
+                yield old, _EVIDENCE.decode(data)
+
+    # The file
+
+    def _followed(self, old: Roster) -> tuple[Successor, float] | None:
+        previous = bytes.fromhex(old.digest)
+        row = self._db.one("SELECT name, at FROM adopted WHERE previous = ?", previous)
+        if row is None:
+            return None
+        successor = self._successor(old, row[0])
+        return None if successor is None else (successor, float(row[1]))
+
+    def _stored(self, old: Roster) -> Iterator[Proposal]:
+        """Every successor of a roster that is stored, with the consents that hold."""
+        previous = bytes.fromhex(old.digest)
+        followed = self._db.one("SELECT name FROM adopted WHERE previous = ?", previous)
+        agreed = self._db.one("SELECT round, precommits FROM agreed WHERE previous = ?", previous)
+        query = "SELECT name FROM successors WHERE previous = ? ORDER BY name"
+        for (name,) in self._db.all(query, previous):
+            successor = self._successor(old, name)
+            if successor is not None:
+                shown = None
+                if agreed is not None and followed == (name,):
+                    shown = Agreed(agreed[0], _PRECOMMITS.decode(agreed[1]))
+                yield Proposal(old, successor, self._consents(old, name), shown)
+
+    def _successor(self, old: Roster, name: bytes) -> Successor | None:
+        """What is stored under a name; None if it is not as it was signed: then it counts for nothing."""
+        if name not in self._read:
+            query = "SELECT content FROM successors WHERE previous = ? AND name = ?"
+            row = self._db.one(query, bytes.fromhex(old.digest), name)
+            if row is None or hashlib.sha256(row[0]).digest() != name:
+                return None
+            self._read[name] = Successor.read(row[0], old)
+        return self._read[name]
+
+    def _holds(self, old: Roster, place: int, name: bytes, signature: bytes) -> bool:
+        what = name, place, signature
+        if what not in self._holding and agrees(old, place, name, signature):
+            self._holding.add(what)
+        return what in self._holding
+
+    def _consents(self, old: Roster, name: bytes) -> dict[int, bytes]:
+        """By place, those that are stored and hold."""
+        query = "SELECT node, signature FROM consents WHERE previous = ? AND name = ? ORDER BY node"
+        found = self._db.all(query, bytes.fromhex(old.digest), name)
+        return {place: signature for place, signature in found if self._holds(old, place, name, signature)}
+
+    def _many(self, old: Roster, place: int) -> int:
+        """How many successors of a roster a member has consented to."""
+        query = "SELECT count(*) FROM consents WHERE previous = ? AND node = ?"
+        return int(self._db.one(query, bytes.fromhex(old.digest), place)[0])
+
+    def _store(self, successor: Successor, signed: Mapping[int, bytes]) -> None:
+        previous, name = bytes.fromhex(successor.roster.previous), successor.name
+        self._db.change(
+            "INSERT OR IGNORE INTO successors VALUES (?, ?, ?)", previous, name, successor.content
+        )
+        for place, signature in signed.items():
+            self._db.change(
+                "INSERT OR REPLACE INTO consents VALUES (?, ?, ?, ?)", previous, place, name, signature
+            )
 
 
 class Renewals:

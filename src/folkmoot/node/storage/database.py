@@ -24,7 +24,7 @@ VERSION: Final = 11
 KEPT_OLD: Final = "moot-0.2.db"  # the copy of a database of 0.2, beside what it became
 _OLD: Final = 10  # the schema of 0.2: its rosters and its audit log are those of 11
 _OF_ROSTERS: Final = """
--- By the digest of the roster that is replaced. own_consents has one row for each: a node signs once.
+-- By the digest of the roster that is replaced. own_consents is of 0.2, and not written any more.
 CREATE TABLE successors (previous BLOB, name BLOB, content BLOB NOT NULL, PRIMARY KEY (previous, name));
 CREATE TABLE consents (
     previous BLOB, node INTEGER, name BLOB, signature BLOB NOT NULL, PRIMARY KEY (previous, node, name)
@@ -43,8 +43,9 @@ _OF_MOTIONS: Final = """
 CREATE TABLE motions (
     name BLOB PRIMARY KEY, header BLOB NOT NULL, signature BLOB NOT NULL, members TEXT NOT NULL,
     faults INTEGER NOT NULL, opened REAL NOT NULL, ends REAL NOT NULL, decided REAL, stopped REAL,
-    summary TEXT NOT NULL
+    summary TEXT NOT NULL, invites INTEGER NOT NULL
 );
+CREATE INDEX motions_inviting ON motions (opened, name) WHERE invites = 1;
 CREATE INDEX motions_opened ON motions (opened, name);
 CREATE INDEX motions_open ON motions (opened, name) WHERE decided IS NULL AND stopped IS NULL;
 -- What the session wants kept, in its order.
@@ -59,6 +60,22 @@ CREATE TABLE truths (motion BLOB, input INTEGER, label TEXT NOT NULL, PRIMARY KE
 CREATE TABLE seals (motion BLOB PRIMARY KEY, seal BLOB NOT NULL, until REAL NOT NULL) WITHOUT ROWID;
 CREATE INDEX seals_until ON seals (until, motion)
 """
+_OF_CHANGES: Final = """
+-- By the digest of the roster that is replaced: what the agreement on its successor wants kept, in its order;
+-- and the precommits of a quorum to the one that is agreed on.
+CREATE TABLE changes (previous BLOB, place INTEGER, record BLOB NOT NULL, PRIMARY KEY (previous, place))
+    WITHOUT ROWID;
+CREATE TABLE agreed (previous BLOB PRIMARY KEY, round INTEGER NOT NULL, precommits BLOB NOT NULL)
+    WITHOUT ROWID;
+CREATE TABLE roster_evidence (
+    previous BLOB, node INTEGER, data BLOB NOT NULL, seen REAL NOT NULL, PRIMARY KEY (previous, node)
+) WITHOUT ROWID
+"""
+# What members of 0.2 had signed of a roster that was to come next does not hold any more.
+_NOT_SIGNED: Final = """
+DELETE FROM consents;
+DELETE FROM successors WHERE name NOT IN (SELECT name FROM adopted)
+"""
 _GONE: Final = (
     "voted",
     "commits",
@@ -69,6 +86,9 @@ _GONE: Final = (
     *CHILDREN,
     "motions",
     "seals",
+    "changes",
+    "agreed",
+    "roster_evidence",
 )
 
 
@@ -94,7 +114,7 @@ class Database:
         except sqlite3.OperationalError as error:
             self._db.close()
             raise OSError(f"{self.path} cannot be opened: {_line(error)}") from None
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a name in the schema may be no text
             self._db.close()
             raise DamagedError(
                 f"{self.path} is not a database of folkmoot: {_line(error)}; {_PUT_BACK}"
@@ -120,10 +140,11 @@ class Database:
                 )
             script = ""
             if version == 0:
-                script = f"{_OF_ROSTERS};{_OF_MOTIONS}"
+                script = f"{_OF_ROSTERS};{_OF_CHANGES};{_OF_MOTIONS}"
             elif version == _OLD:
                 (self.upgraded,) = self.one("SELECT count(*) FROM motions")
-                script = ";".join(f"DROP TABLE IF EXISTS {table}" for table in _GONE) + f";{_OF_MOTIONS}"
+                script = ";".join(f"DROP TABLE IF EXISTS {table}" for table in _GONE)
+                script += f";{_NOT_SIGNED};{_OF_CHANGES};{_OF_MOTIONS}"
             for statement in script.split(";") if script else []:
                 self._db.execute(statement)
             self._db.execute(f"PRAGMA user_version = {VERSION}")
@@ -152,7 +173,12 @@ class Database:
 
     def number(self, key: str) -> int | None:
         """A number that is kept under a name."""
-        row = self.one("SELECT value FROM meta WHERE key = ?", key)
+        try:
+            row = self.one("SELECT value FROM meta WHERE key = ?", key)
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+                raise
+            raise DamagedError(f"{self.path} is damaged: {_line(error)}; {_PUT_BACK}") from None
         return row[0] if row else None
 
     def keep(self, key: str, value: object) -> None:
@@ -242,8 +268,8 @@ class Database:
             with self.reading():
                 row, rows = self.rows(name)
                 seal = self.one("SELECT seal FROM seals WHERE motion = ?", name)
-        except sqlite3.DatabaseError as error:
-            if type(error) is not sqlite3.DatabaseError:  # locked, or no such table: not this motion alone
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            if isinstance(error, sqlite3.OperationalError):  # locked, or no such table: not this motion alone
                 raise
             row, rows, seal = None, {}, None
         fine = row is not None and seal is not None and row[0] == name
@@ -266,7 +292,7 @@ class Database:
             names |= {name for (name,) in self.all("SELECT motion FROM seals")}
             for table in CHILDREN:
                 names |= {name for (name,) in self.all(f"SELECT DISTINCT motion FROM {table}")}  # noqa: S608
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             told, names = [_line(error)], set()
         if told != ["ok"]:
             raise DamagedError(f"{self.path} is damaged: {_line(*told[:1])}; {_PUT_BACK}")

@@ -12,6 +12,7 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -126,8 +127,8 @@ class Storage:
         fingerprint, asker = members[read.asker]
         with self._db.writing():
             self._db.change(
-                "INSERT INTO motions VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL, '{}')",
-                name, header, signature, json.dumps(list(members)), faults, opened, ends,
+                "INSERT INTO motions VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL, '{}', ?)",
+                name, header, signature, json.dumps(list(members)), faults, opened, ends, read.invites,
             )  # fmt: skip
             self._db.seal(name, until(read))
             self.audit.add(
@@ -284,7 +285,7 @@ class Storage:
     def motion(self, name: bytes) -> StoredMotion:
         """One motion."""
         row, rows = self._db.verified(name)
-        _, header, signature, members, faults, opened, ends, decided, stopped, summary = row
+        _, header, signature, members, faults, opened, ends, decided, stopped, summary, _ = row
         fingerprints, names = zip(*json.loads(members), strict=True)
         result = rows["results"][0] if rows["results"] else (name, None, None)
         return StoredMotion(
@@ -293,6 +294,16 @@ class Storage:
             {node: _EVIDENCE.decode(data) for _, node, data, _ in rows["evidence"]},
             {place: label for _, place, label in rows["truths"]},
         )  # fmt: skip
+
+    def invitations(self) -> list[StoredMotion]:
+        """Motions that invited validation rows, the newest first; a damaged one is left out."""
+        found = []
+        for (name,) in self._db.all(
+            "SELECT name FROM motions WHERE invites = 1 ORDER BY opened DESC, name DESC"
+        ):
+            with suppress(DamagedError):
+                found.append(self.motion(name))
+        return found
 
     def mark(self, name: bytes) -> bytes:
         """A few bytes that are others as soon as anything that is stored of a motion is; none if unknown."""

@@ -1,0 +1,177 @@
+"""Why an input of a motion got its answer: the table of its votes, and the answer computed from it again.
+
+Everybody's votes are those that the moot agreed on. What they counted in a member's own final votes only that
+member knows, so a node tells its own weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from folkmoot.arrays import Ints
+from folkmoot.files.terminal import printable
+from folkmoot.node.account import Account, Decision, Held, account_of, number
+from folkmoot.node.answer import answer_of
+from folkmoot.node.ballots import CERTAIN, NOTHING
+from folkmoot.node.certificate import coin_of
+from folkmoot.node.session.terms import Answers
+from folkmoot.votes import UNCOLOURED
+
+Vote: TypeAlias = str | float | dict[str, float] | None  # a label, a number, or probabilities
+_DIGITS: Final = 3  # of probabilities in text
+
+
+class Voter(msgspec.Struct, frozen=True):
+    """One member's part in an answer.
+
+    ``weight`` is what its first vote counted by the public rule; ``own_weight`` is what it counted in this
+    node's own final vote, None if this node does not weigh.
+    """
+
+    name: str
+    first: Vote
+    final: Vote
+    weight: float
+    own_weight: float | None
+    note: str  # why it has no vote, or what is known against it
+
+
+class Why(msgspec.Struct, frozen=True):
+    """Why an input got its answer.
+
+    ``holds`` says whether the answer that is stored was found again from the agreed votes; None while there
+    is no answer.
+    """
+
+    motion: str
+    input: int
+    answers: Answers
+    state: str
+    decision: Decision
+    undecided: str  # why there is no decision; "" if there is one
+    rule: str
+    least: int  # first votes that a label needs
+    participants: int
+    faults: int
+    voters: list[Voter]
+    holds: bool | None
+
+    def __str__(self) -> str:
+        return "\n".join([f"input {self.input}: {_said(self.decision, 'undecided')}", *self._sentences()])
+
+    def _sentences(self) -> list[str]:
+        if self.decision is None:
+            told = [f"There is no decision: {self.undecided}."]
+        elif self.answers == "numbers":
+            told = [f"It is the {self.rule} of {_of(self.voters, 'final')} votes; {self.faults} may lie."]
+        else:
+            polled = "final" if any(each.final is not None for each in self.voters) else "first"
+            told = [
+                f"It was decided by {self.rule} of {_of(self.voters, polled)} {polled} votes; "
+                f"{self.least} must have voted for it at first."
+            ]
+        lines = [[each.name, _said(each.first), _said(each.final), *self._more(each)] for each in self.voters]
+        titles = ["member", "first vote", "final vote", *(["weight"] if self._weighs else []), ""]
+        told += _table([titles, *lines])
+        if self.holds is not None:
+            found = "gives the answer that was decided" if self.holds else "GIVES ANOTHER ANSWER"
+            told.append(f"Computed again from the agreed votes, the motion {found}.")
+        return told
+
+    @property
+    def _weighs(self) -> bool:
+        return any(each.weight != 1 or each.own_weight is not None for each in self.voters)
+
+    def _more(self, voter: Voter) -> list[str]:
+        shown = voter.weight if voter.own_weight is None else voter.own_weight
+        return [*([f"{shown:.{_DIGITS}g}"] if self._weighs else []), voter.note]
+
+
+def why(found: Held, place: int) -> Why:
+    """Why an input got its answer; ValueError if the motion has no such input. A thread may make it."""
+    stored, header = found.stored, found.stored.header
+    if header.invites:
+        raise ValueError("this motion invites validation rows: nothing is decided in it")
+    if not 0 <= place < header.asked:
+        raise ValueError(f"input must be one of the motion, 0 to {header.asked - 1}: got {place}")
+    account = account_of(found)
+    terms = header.terms
+    weights = terms.weights if terms.used_rule == "weighted" else ()
+    asked = None if found.first is None else found.first.asked
+    first = _votes(terms.answers, asked, place, terms.labels, terms.step, len(stored.names))
+    kind: Answers = "labels" if terms.answers == "probabilities" else terms.answers
+    final = _votes(kind, found.final, place, terms.labels, terms.step, len(stored.names))
+    voters = [
+        Voter(
+            name, first[i], final[i], float(weights[i]) if weights else 1.0, account.weights.get(name),
+            _note(account, name),
+        )
+        for i, name in enumerate(stored.names)
+    ]  # fmt: skip
+    return Why(
+        account.motion, place, terms.answers, account.state, account.decisions[place],
+        account.why_undecided[place] or "", account.rule, account.least, account.participants, account.faults,
+        voters, _holds(found),
+    )  # fmt: skip
+
+
+def _holds(found: Held) -> bool | None:
+    """Whether the stored answer follows from the agreed votes."""
+    stored = found.stored
+    if found.outcome is None or stored.certificate is None:
+        return None
+    coin = coin_of(stored.certificate)
+    answer = answer_of(stored.header, found.tables, coin, len(stored.names), stored.faults)
+    return answer == stored.answer
+
+
+def _votes(
+    kind: Answers, votes: Ints | None, place: int, labels: Sequence[str], step: float, n: int
+) -> list[Vote]:
+    if votes is None:
+        return [None] * n
+    column = votes[:, place]
+    if kind == "numbers":
+        return [None if each == NOTHING else number(each, step) for each in column.tolist()]
+    if kind == "labels":
+        return [None if each == UNCOLOURED else labels[each] for each in column.tolist()]
+    return [
+        {labels[c]: round(level / CERTAIN, 6) for c, level in enumerate(row) if level} or None
+        for row in column.tolist()
+    ]
+
+
+def _note(account: Account, name: str) -> str:
+    notes = {
+        "accused: " + account.evidence.get(name, ""): name in account.evidence,
+        "committed twice": name in account.struck,
+        "did not commit": name in account.silent,
+        "did not reveal": name in account.withheld,
+        account.abstained.get(name, ""): name in account.abstained,
+        account.refused.get(name, ""): name in account.refused and name not in account.abstained,
+    }
+    return "; ".join(note for note, holds in notes.items() if holds)
+
+
+def _of(voters: Sequence[Voter], poll: Literal["first", "final"] | str) -> int:
+    said = [each.final if poll == "final" and each.final is not None else each.first for each in voters]
+    return sum(each is not None for each in said)
+
+
+def _said(vote: Vote, none: str = "-") -> str:
+    if vote is None:
+        return none
+    if isinstance(vote, dict):
+        return ", ".join(f"{printable(label)} {chance:.{_DIGITS}f}" for label, chance in vote.items())
+    return printable(vote) if isinstance(vote, str) else f"{vote:g}"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        ("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()
+        for row in rows
+    ]
