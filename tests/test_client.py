@@ -117,7 +117,7 @@ def test_asking_waits_and_gathers_all_pages() -> None:
     head, _, numbers = sent[1][1].partition(b"\n")
     assert json.loads(head) == {"dtype": "<f8", "width": 2, "columns": ["age", "dose"], "seconds": "90s"}
     assert np.array_equal(np.frombuffer(numbers), [40.0, np.nan], equal_nan=True)
-    assert json.loads(sent[2][1]) == {"rows": [[1.0, None]], "columns": [{"name": "x", "unit": "mm"}, "y"]}
+    assert json.loads(sent[2][1]) == {"inputs": [[1.0, None]], "columns": [{"name": "x", "unit": "mm"}, "y"]}
 
 
 def test_progress_is_told_while_a_motion_is_under_way() -> None:

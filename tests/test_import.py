@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -74,3 +77,12 @@ def test_every_public_name_is_there() -> None:
     assert dir(folkmoot) == sorted(folkmoot.__all__)
     with pytest.raises(AttributeError, match="No folkmoot attribute slush"):
         _ = folkmoot.slush  # type: ignore[attr-defined]
+
+
+def test_the_layers_of_the_page_are_those_that_the_linter_holds() -> None:
+    root = Path(__file__).parents[1]
+    contracts = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = next(each["layers"] for each in contracts if each.get("containers") == ["folkmoot"])
+    page = (root / "docs" / "architecture.md").read_text().partition("## Layers")[2].split("```")[1]
+    named = [re.split(r"\s{2,}", line)[0] for line in page.strip().splitlines()]
+    assert [re.findall(r"\w+", each) for each in named] == [re.findall(r"\w+", each) for each in layers]

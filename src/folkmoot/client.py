@@ -385,7 +385,7 @@ class Client:
         plain = X.to_numpy() if hasattr(X, "to_numpy") else X
         kind: Any = getattr(plain, "dtype", None)
         if getattr(kind, "kind", "") not in _KINDS or plain.ndim != 2 or not plain.size:
-            body = json.dumps({"rows": _rows(plain), **said}, allow_nan=False).encode()
+            body = json.dumps({"inputs": _rows(plain), **said}, allow_nan=False).encode()
             return self._json("POST", path, body, "application/json", headers)
         if kind.str.startswith(">"):
             plain = plain.astype(kind.newbyteorder("<"))

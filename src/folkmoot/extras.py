@@ -38,7 +38,7 @@ EXTRAS: Final[dict[ExtraName, Extra]] = {
     "gpu": Extra(("cupy",), "talks on a GPU, by CUDA 13: device='cuda'"),
     "gpu12": Extra(("cupy",), "the same by CUDA 12"),
     "onnx": Extra(("onnxruntime",), "nodes with a model in an .onnx file"),
-    "page": Extra(("starlette", "uvicorn"), "a node's page and HTTP API: folkmoot node run --page"),
+    "page": Extra(("prometheus_client", "starlette", "uvicorn"), "a node's socket, page and metrics"),
     "ray": Extra(("ray",), "experiments/ on a Ray cluster"),
     "torch": Extra(("torch",), "convolutional networks in experiments/"),
     "uvloop": Extra(("uvloop",), "a faster event loop for nodes"),

@@ -323,3 +323,19 @@ def test_a_frame_of_numbers() -> None:
     assert report.metric.name == "error"
     assert report.score("mean") == pytest.approx((values.mean(axis=1) ** 2).mean() ** 0.5)
     assert [row.name for row in report.participants.rows] == list("abcd")
+
+
+def test_a_truth_that_nobody_voted_for_is_right_for_nobody() -> None:
+    report = compare([[0, 1], [0, 1], [1, 1]], truth=[0, 2])
+    assert report.scored == 2
+    assert [report.score(name) for name in ("best participant", "majority", "consensus")] == [0.5] * 3
+
+
+@pytest.mark.parametrize(
+    ("given", "answer"), [({}, 1), ({"missing": "absent"}, 1), ({"missing": "uncoloured"}, -1)]
+)
+def test_a_missing_vote_means_the_same_to_all(given: Any, answer: int) -> None:
+    """Absent is what is meant unless told otherwise; one vote of three is never two equal answers."""
+    votes = [[1], [UNCOLOURED], [UNCOLOURED]]
+    assert deliberate(votes, Slush(2, 2), **given).decision == [answer]
+    assert compare(votes, Slush(2, 2), repeats=1, **given).main.answers == [[answer]]

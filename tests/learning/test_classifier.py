@@ -67,6 +67,19 @@ def voting(models: list[Any], y: Any, how: str) -> VotingClassifier:
     return peer
 
 
+def test_predict_computes_no_probabilities(trees: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, _, models = trees
+
+    def computed(*_: Any) -> Any:
+        raise AssertionError("probabilities were computed")
+
+    monkeypatch.setattr(ConsensusClassifier, "_likely", computed)
+    moot = ConsensusClassifier(models, prefit=True).fit()
+    assert len(moot.predict(X[:50])) == 50
+    with pytest.raises(AssertionError, match="probabilities were computed"):
+        moot.predict_proba(X[:5])
+
+
 def test_labels_are_those_of_a_hard_vote(trees: Any) -> None:
     X, y, models = trees
     moot = ConsensusClassifier(models, prefit=True).fit()

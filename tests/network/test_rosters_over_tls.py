@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from folkmoot.local.held_ports import HeldPorts
 from folkmoot.network.service import assembly as assemblies
 from folkmoot.network.service.assembly import Assembly
 from folkmoot.network.service.metrics import metrics
@@ -32,7 +33,6 @@ from folkmoot.node.service.loop_delay import LoopDelay
 from folkmoot.node.transports.mesh import Mesh
 from folkmoot.node.transports.places import Places
 from folkmoot.node.wire.batch import Batch
-from folkmoot.runs.held_ports import HeldPorts
 from support.network.hostile_peer import eventually
 from support.network.moot_in_memory import ChunkVotes, InMemory
 

@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from folkmoot import ConsensusClassifier, ConsensusRegressor, Slush, deliberate
 from folkmoot.learning.exporting import folder_names
+from folkmoot.local.held_ports import HeldPorts
 from folkmoot.network import Asker, Terms
 from folkmoot.network.service.holdout import read_holdout
 from folkmoot.network.service.node_file import read_node_file
@@ -28,7 +29,6 @@ from folkmoot.node.membership import identity
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.service.models import load_model
 from folkmoot.node.wire.batch import Batch
-from folkmoot.runs.held_ports import HeldPorts
 from folkmoot.runs.processes import Nodes
 from support.command import run
 from support.network.number_moot import NumberMoot

@@ -286,14 +286,14 @@ def test_three_labels_are_simulated() -> None:
 
 
 def test_messages_and_bytes_are_those_of_the_operations_page() -> None:
-    """Queries of 149 bytes with what was heard, answers of 114 + V, V = 1 + ceil(60 / 8): its example."""
+    """Questions of 37 bytes, answers of 39 + V, reveals of 78 + V, V = ceil(60 labels x 2 bits / 8)."""
     found = plan(5, 0.8, inputs=60, rounds=50, protocol="slush")
     for each in found.settings:
         asked = 5 * each.k * each.rounds
         assert each.messages == 2 * asked
-        assert each.bytes == asked * (149 + 114 + 1 + 8)
+        assert each.bytes == asked * (37 + 39 + 15)
     assert found.broadcast.messages == 20
-    assert found.broadcast.bytes == 20 * (114 + 1 + 8)
+    assert found.broadcast.bytes == 20 * (78 + 15)
     assert found.broadcast.cheaper
 
 

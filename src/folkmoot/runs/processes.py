@@ -17,6 +17,7 @@ from typing import Any
 
 from folkmoot import checks
 from folkmoot.arrays import PartProgress
+from folkmoot.local.held_ports import HeldPorts
 from folkmoot.network import Account, Asker, Terms
 from folkmoot.network.service.control import MotionProgress
 from folkmoot.network.service.door import DOOR, remove_door
@@ -26,7 +27,6 @@ from folkmoot.network.wire.messages import MOST_CHECK_ROWS
 from folkmoot.node.log import Journal
 from folkmoot.node.membership import identity
 from folkmoot.node.membership.roster import Roster
-from folkmoot.runs.held_ports import HeldPorts
 from folkmoot.testing.node import attack_called
 from folkmoot.web.page import Page
 from folkmoot.web.site import PAGE

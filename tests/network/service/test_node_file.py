@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from folkmoot.local.held_ports import HeldPorts
 from folkmoot.network.service.node_file import NodeFile, read_node_file
 from folkmoot.network.service.policy import Policy
 from folkmoot.node.membership.identity import create, load
 from folkmoot.node.membership.roster import Roster
-from folkmoot.runs.held_ports import HeldPorts
 from support.command import assert_refused, run, run_json
 from support.network.shell_nodes import MODELS, ShellNode, stopped_quietly
 

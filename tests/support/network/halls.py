@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from folkmoot.local.held_ports import HeldPorts
 from folkmoot.node.membership import identity
 from folkmoot.node.membership.identity import CERTIFICATE, KEY
 from folkmoot.node.membership.roster import Roster
@@ -15,7 +16,6 @@ from folkmoot.node.transports.memory import Network
 from folkmoot.node.transports.mesh import Mesh
 from folkmoot.node.transports.places import Places
 from folkmoot.node.transports.transport import Transport
-from folkmoot.runs.held_ports import HeldPorts
 
 
 class Ear:

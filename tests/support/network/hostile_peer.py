@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from folkmoot.arrays import Colours
+from folkmoot.local.held_ports import HeldPorts
 from folkmoot.network.service.node import Node
 from folkmoot.network.service.operation import seat_of
 from folkmoot.network.service.parts import Parts
@@ -36,7 +37,6 @@ from folkmoot.node.transports.mesh import Mesh
 from folkmoot.node.transports.places import Places
 from folkmoot.node.transports.tls import Limits
 from folkmoot.node.wire.batch import Batch
-from folkmoot.runs.held_ports import HeldPorts
 from support.network.moot_in_memory import ChunkVotes, InMemory
 
 INPUTS = 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from folkmoot.runs.held_ports import HeldPorts
+from folkmoot.local.held_ports import HeldPorts
 
 
 @contextmanager

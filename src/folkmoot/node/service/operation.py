@@ -13,11 +13,12 @@ import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
+from folkmoot.extras import to_install
 from folkmoot.files.weight_files import read_weight_file
 from folkmoot.node.log import Journal
 from folkmoot.node.membership import identity
@@ -28,24 +29,23 @@ from folkmoot.node.rosters.chronicle import Chronicle
 from folkmoot.node.rosters.following import Following
 from folkmoot.node.service.archive import NodeArchive
 from folkmoot.node.service.holdout import Holdout, read_holdout
-from folkmoot.node.service.loop_delay import LoopDelay
 from folkmoot.node.service.models import load_model
 from folkmoot.node.service.node import Node, Own, Settings
 from folkmoot.node.service.node_file import read_node_file
 from folkmoot.node.storage.database import DamagedError, FullError
-from folkmoot.node.storage.retention import DISK, Watermarks
+from folkmoot.node.storage.retention import DISK
 from folkmoot.node.storage.storage import Storage, open_storage
 from folkmoot.node.transports.mesh import Mesh
 from folkmoot.node.transports.transport import Transport
+from folkmoot.node.web.door import Page, serve
 
 LOCK: Final = "lock"
-LEAST_FREE: Final = 256 << 20  # bytes of the disk that a node leaves to others
-TENDED: Final = 20.0  # seconds after which the database is looked at again
 WATCHED: Final = 1.0  # seconds after which proposals that a command has stored are looked for
 _Opened = TypeVar("_Opened")
 
 if TYPE_CHECKING:
     from folkmoot.node.service.interface import Archive
+    from folkmoot.node.web.metrics import Metrics
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Operation:
     trust_pickle: bool = False
     sandbox: bool = True
     forget: bool = False
-    lies: Callable[[Transport[bytes], Identity, Chronicle], Transport[bytes]] | None = None
+    lies: Callable[[Transport[bytes], Identity, Roster], Transport[bytes]] | None = None
 
 
 def run(given: Operation, journal: Journal | None = None) -> None:
@@ -94,11 +94,12 @@ def run(given: Operation, journal: Journal | None = None) -> None:
     FullError is raised if there is no room on the disk: nothing was sent that is not stored.
     """
     log = journal or Journal("info")
+    page = None if given.page is None else Page(given.page, given.behind_tls)
     os.umask(0o077)  # what a node stores is its owner's business
     me = identity.load(given.folder)
     root = Roster.read(read_node_file(given.folder).chosen_roster(given.roster))
     with locked(given.folder), asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_run(given, me, root, log))
+        runner.run(_run(given, me, root, page, log))
 
 
 def own_of(given: Operation) -> Own:
@@ -153,7 +154,7 @@ async def bound(opening: Awaitable[_Opened], address: str, where: str) -> _Opene
         raise ValueError(f"cannot listen on {address}: {error.strerror or error}") from None
 
 
-async def _run(given: Operation, me: Identity, root: Roster, log: Journal) -> None:
+async def _run(given: Operation, me: Identity, root: Roster, page: Page | None, log: Journal) -> None:
     """Put it together from the disk upwards; take it apart in the opposite order."""
     loop = asyncio.get_running_loop()
     stop: asyncio.Future[None] = loop.create_future()
@@ -171,14 +172,15 @@ async def _run(given: Operation, me: Identity, root: Roster, log: Journal) -> No
         files = str(given.folder / CERTIFICATE), str(given.folder / KEY)
         mesh = Mesh(roster, place, *files, log)
         opened.push_async_callback(mesh.close)
-        transport = mesh if given.lies is None else given.lies(mesh, me, chronicle)
+        transport = mesh if given.lies is None else given.lies(mesh, me, roster)
         following = Following(
             chronicle, transport, me, rng=random.SystemRandom(), counts=mesh.counts, log=log
         )
+        metrics = _metrics(log)
         archive = cast("Archive", NodeArchive(storage, chronicle, me))
         node: Any = Node(
             me, storage, transport, archive, following, partial(own_of, given),
-            hold=mesh.hold, settings=replace(Settings(told.policy), disk=given.disk), journal=log,
+            hold=mesh.hold, settings=Settings(told.policy, given.disk), meter=metrics, journal=log,
         )  # fmt: skip
         listen = given.listen or me.listen
         await bound(mesh.listen(*parse_address(listen, any_port=True)), listen, f"listen in {SETTINGS}")
@@ -188,18 +190,27 @@ async def _run(given: Operation, me: Identity, root: Roster, log: Journal) -> No
             "info", "listening", node=me.name, address=mesh.address, moot=roster.digest,
             participants=len(roster), loop=type(loop).__module__.split(".")[0],
         )  # fmt: skip
-        delay = LoopDelay()
-        for task in (
-            _tend(storage, mesh, Watermarks(given.disk, LEAST_FREE), log),
-            _watch(following),
-            delay.watch(),
-        ):
-            opened.callback(loop.create_task(task).cancel)
+        watching = loop.create_task(_watch(following, loop))
+        opened.callback(watching.cancel)
+        door = await bound(
+            serve(node, given.folder, page=page, metrics=metrics, journal=log), given.page or "", "--page"
+        )
+        opened.push_async_callback(door.close)
         _reload_on_hangup(loop, node, log)
         gc.collect()
         gc.freeze()  # what is loaded stays: the collector need not look at it again and again
         await stop
     log.write("info", "stopped", node=me.name)
+
+
+def _metrics(log: Journal) -> Metrics | None:
+    """What ``/metrics`` tells, where its package is installed."""
+    try:
+        from folkmoot.node.web.metrics import Metrics
+    except ModuleNotFoundError as error:
+        log.write("warning", "no /metrics", why=f"there is no {error.name}: {to_install('page')}")
+        return None
+    return Metrics()
 
 
 def _opened_storage(given: Operation, me: Identity, log: Journal) -> Storage:
@@ -231,24 +242,15 @@ def _stopped(node: Any) -> None:
         node.stop()
 
 
-async def _watch(following: Following) -> None:
+async def _watch(following: Following, loop: asyncio.AbstractEventLoop) -> None:
     """See what ``folkmoot roster`` has stored beside the node."""
     while True:
         await asyncio.sleep(WATCHED)
-        following.look_again()
-
-
-async def _tend(storage: Storage, mesh: Mesh, marks: Watermarks, log: Journal) -> None:
-    """Forget old motions when room is needed, some at a time, and say so when there is none for new ones."""
-    had_room = True
-    while True:
-        gone = storage.tend(mesh.clock(), marks)
-        mesh.counts["motions_forgotten"] += gone
-        if storage.has_room != had_room:
-            had_room = storage.has_room
-            event = "room again for new motions" if had_room else "no room for new motions: they are refused"
-            log.write("info" if had_room else "warning", event, used=storage.used(), most=marks.most)
-        await asyncio.sleep(0.05 if gone else TENDED)
+        try:
+            following.look_again()
+        except (sqlite3.Error, FullError, DamagedError) as error:
+            loop.call_exception_handler({"message": "the database cannot be used", "exception": error})
+            return
 
 
 def _stop_on_signals_and_failures(

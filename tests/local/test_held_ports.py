@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from folkmoot.runs.held_ports import HeldPorts
+from folkmoot.local.held_ports import HeldPorts
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems cannot share a held port")
 

@@ -1,0 +1,129 @@
+"""``folkmoot local``: a whole moot on this machine, each member a process, some malicious if wanted."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from folkmoot.cli.node.account_output import title_of
+from folkmoot.cli.node.ask import COUNCIL, Believe, Deadline, Protocol, believing
+from folkmoot.cli.options import INT, Json
+from folkmoot.cli.output import print_json, print_table, progress_bars
+
+if TYPE_CHECKING:
+    from folkmoot.local.moot import LocalResult
+
+
+def local(
+    nodes: Annotated[int, typer.Option("--nodes", help="Members, each a process.", **INT)] = 7,
+    malicious: Annotated[int, typer.Option("--malicious", help="How many of them are malicious.", **INT)] = 0,
+    attack: Annotated[
+        str,
+        typer.Option(
+            "--attack",
+            help="What they do besides voting wrong, all alike: wrong-votes (no more), silent, two-faced, "
+            "withholding, stalling.",
+        ),
+    ] = "wrong-votes",
+    kill: Annotated[int, typer.Option("--kill", help="How many are killed while they vote.", **INT)] = 0,
+    inputs: Annotated[int, typer.Option("--inputs", help="Digits that are put.", **INT)] = 100,
+    believe: Believe = "plurality",
+    protocol: Protocol = COUNCIL,
+    deadline: Deadline = "60s",
+    seed: Annotated[
+        int,
+        typer.Option(
+            "--seed",
+            help="The same seed gives the same models, liars and votes, and by a council the same answers. "
+            "It does not cover whom members ask in a talk, and who is too slow for the deadline.",
+            **INT,
+        ),
+    ] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="FOLDER", help="Keep keys, models, logs and databases.", show_default=False
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Start a moot of real processes on this machine and put digits to it; some may lie, or be killed."""
+    from folkmoot.local.moot import LocalMoot, play
+
+    terms = believing("labels", believe, protocol, None) | {"seconds": deadline}
+    moot = LocalMoot(nodes, malicious, attack, kill, inputs, terms, seed)
+    moot.check()
+    with _folder_for(out) as folder, progress_bars() as progress:
+        result = play(moot, folder, progress)
+    if json:
+        print_json(_as_dict(result))
+    else:
+        _print(result, kept=out)
+
+
+@contextmanager
+def _folder_for(out: Path | None) -> Iterator[Path]:
+    """Where keys, models and logs are: the folder given, which must be empty, or one that goes afterwards."""
+    if out is not None and out.exists() and any(out.iterdir()):
+        raise ValueError(f"--out must be a new or empty folder: there is something in {out}")
+    folder = Path(tempfile.mkdtemp(prefix="folkmoot-")) if out is None else out
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield folder.resolve()
+    finally:
+        if out is None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _as_dict(result: LocalResult) -> dict[str, Any]:
+    told, moot = result.account, result.moot
+    return {
+        "nodes": moot.nodes,
+        "attack": moot.attack,
+        "malicious": result.malicious,
+        "killed": result.killed,
+        "motion": told["motion"],
+        "rule": told["rule"],
+        "decided": result.decided,
+        "best_participant": result.best,
+        "mean_participant": result.mean,
+        "majority": result.majority,
+        "undecided": told["undecided"],
+        "contradictions": result.contradictions,
+        "decisions": told["decisions"],
+        "took_part": told["took_part"],
+        "evidence": told["evidence"],
+        "motion_seconds": told["seconds"],
+        "seconds": result.seconds,
+    }
+
+
+def _print(result: LocalResult, kept: Path | None) -> None:
+    told, moot = result.account, result.moot
+    rows = [
+        ["the moot", f"{result.decided:.3f}", str(told["undecided"])],
+        ["majority of all votes", f"{result.majority:.3f}", ""],
+        ["best honest member", f"{result.best:.3f}", ""],
+        ["mean honest member", f"{result.mean:.3f}", ""],
+    ]
+    notes = [title_of(told)]
+    if result.malicious:
+        notes.append(f"malicious ({moot.attack}): {', '.join(result.malicious)}; {told['faults']} may be")
+    if result.killed:
+        notes.append(f"killed while they voted: {', '.join(result.killed)}")
+    notes.append(
+        f"took part: {len(told['took_part'])} of {told['participants']}; inputs on which two honest nodes "
+        f"differ: {result.contradictions}"
+    )
+    notes += [f"EVIDENCE against {name}: {what}" for name, what in told["evidence"].items()]
+    notes.append(f"the motion took {told['seconds']:.2f} s, everything {result.seconds:.1f} s")
+    if kept is not None:
+        notes.append(f"all is in {kept}: try folkmoot motions show last --node {kept}/node000")
+    title = f"{moot.nodes} processes, {told['inputs']} digits"
+    print_table(title, ["", "accuracy", "undecided"], rows, notes)

@@ -1,0 +1,221 @@
+"""What requests bring: bodies read within bounds, and inputs as JSON, as a table or as bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import msgspec
+import numpy as np
+from starlette.requests import Request
+
+from folkmoot.client import RAW
+from folkmoot.durations import seconds_of
+from folkmoot.node.service.input_files import inputs_in_text
+from folkmoot.node.session.header import MOST_INPUTS
+from folkmoot.node.web.refusals import RefusalError
+from folkmoot.node.web.shapes import DURATIONS, LISTS, MOST_BODY, Shapes
+from folkmoot.node.wire.batch import Batch
+from folkmoot.node.wire.schema import Column
+
+JSON: Final = "application/json"
+CSV: Final = "text/csv"
+TOML: Final = "application/toml"
+
+MOST_RAW: Final = 1 << 30  # bytes of numbers, which go to a file
+MOST_HEAD: Final = 4 << 20  # bytes of the line before them
+SILENCE: Final = 30.0  # seconds in which the next part of a body must have come
+AT_ONCE: Final = 2  # bodies that are read
+_PART: Final = 1 << 20  # bytes that are written at a time
+BODY: Final = "the body"
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What is to be put: inputs, and terms as the service takes them."""
+
+    batch: Batch
+    terms: Any
+    digest: bytes  # of all that was sent
+
+
+def kind_of(request: Request, *kinds: str) -> str:
+    """Which of these kinds a body is."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in kinds:
+        raise RefusalError(415, f"Content-Type must be {' or '.join(kinds)}: got {kind!r:.60}")
+    if request.headers.get("content-encoding", "identity") != "identity":
+        raise RefusalError(415, "a body must not be compressed: send it as it is")
+    return kind
+
+
+async def parts_of(request: Request, most: int) -> AsyncIterator[bytes]:
+    """The parts of a body; refused if it is too long or too slow."""
+    said = request.headers.get("content-length", "0")
+    if said.isdecimal() and int(said[:20]) > most:
+        raise _too_long(most)
+    stream, length = aiter(request.stream()), 0
+    while True:
+        try:
+            async with asyncio.timeout(SILENCE):
+                part = await anext(stream, None)
+        except TimeoutError:
+            close = {"Connection": "close"}
+            raise RefusalError(408, f"nothing of the body came for {SILENCE:.0f} s", close) from None
+        if part is None:
+            return
+        length += len(part)
+        if length > most:
+            raise _too_long(most)
+        yield part
+
+
+async def body_of(request: Request) -> bytes:
+    """A whole body."""
+    return b"".join([part async for part in parts_of(request, MOST_BODY)])
+
+
+def decoded(body: bytes, kind: Any, what: str = BODY) -> Any:
+    """JSON of a type; what the schema does not allow is refused with 400."""
+    try:
+        try:
+            return msgspec.json.decode(body, type=kind)
+        except msgspec.ValidationError:  # 3.0 is an integer in JSON, and not for msgspec
+            return msgspec.convert(_whole(msgspec.json.decode(body)), kind)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise RefusalError(400, f"{what} must be JSON as /openapi.json says: {error}") from None
+
+
+def _whole(value: Any) -> Any:
+    """The same with whole numbers as integers."""
+    if isinstance(value, dict):
+        return {name: _whole(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_whole(each) for each in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+class Reader:
+    """Reads what is to be put; a few bodies at once, since each takes memory or room on the disk."""
+
+    def __init__(self, shapes: Shapes, folder: Path) -> None:
+        self.shapes, self._folder = shapes, folder
+        self._some = asyncio.Semaphore(AT_ONCE)
+
+    async def asked(self, request: Request) -> Asked:
+        """Inputs and terms."""
+        kind = kind_of(request, JSON, CSV, RAW)
+        query = dict(request.query_params)
+        if kind != CSV and query:
+            raise RefusalError(
+                422,
+                f"only with text/csv terms are in the address: got {next(iter(query))!r:.60} there",
+            )
+        async with self._some:
+            if kind == RAW:
+                return await self._raw(request)
+            body = await body_of(request)
+            digest = hashlib.sha256(msgspec.msgpack.encode([kind, body, request.url.query])).digest()
+            read: Callable[[], tuple[Batch, Any]]
+            if kind == JSON:
+                read = lambda: self._in_json(body)  # noqa: E731
+            else:
+                read = lambda: (inputs_in_text(body, BODY), self._in_address(query))  # noqa: E731
+            batch, terms = await asyncio.to_thread(read)
+            return Asked(batch, terms, digest)
+
+    def _in_json(self, body: bytes) -> tuple[Batch, Any]:
+        question = decoded(body, self.shapes.Question)
+        rows = question.inputs
+        odd = next((i for i, row in enumerate(rows) if len(row) != len(rows[0])), None)
+        if odd is not None:
+            raise ValueError(
+                f"{BODY}: row {odd} must have {len(rows[0])} numbers, as row 0 has: got {len(rows[odd])}"
+            )
+        batch = Batch(np.array(rows, dtype=np.float64), BODY, _schema(question.columns))
+        return batch, self._terms(question)
+
+    def _in_address(self, query: dict[str, Any]) -> Any:
+        strange = next((name for name in query if name not in self.shapes.terms), None)
+        if strange is not None:
+            raise RefusalError(
+                400, f"the address may say {', '.join(self.shapes.terms)}: got {strange!r:.60}"
+            )
+        said: dict[str, Any] = {
+            name: value.split(",") if name in LISTS else value for name, value in query.items()
+        }
+        said |= {name: said[name] == "true" for name in said if said[name] in ("true", "false")}
+        try:
+            question = msgspec.convert(said, self.shapes.Terms, strict=False)
+        except msgspec.ValidationError as error:
+            raise RefusalError(
+                400, f"the address must say terms as /openapi.json has them: {error}"
+            ) from None
+        return self._terms(question)
+
+    async def _raw(self, request: Request) -> Asked:
+        """A line of JSON, then numbers row by row; these go to a file without a name, and are mapped."""
+        line, digest = bytearray(), hashlib.sha256(RAW.encode())
+        head: Any = None
+        waiting: bytearray = bytearray()
+        file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 (a mapped array keeps what is in it)
+        try:
+            async for part in parts_of(request, MOST_RAW):
+                digest.update(part)
+                if head is None:
+                    line += part
+                    if b"\n" not in line:
+                        if len(line) > MOST_HEAD:
+                            raise RefusalError(413, f"the first line must have at most {MOST_HEAD:,} bytes")
+                        continue
+                    first, _, rest = bytes(line).partition(b"\n")
+                    head = decoded(first, self.shapes.Head, "the first line")
+                    waiting += rest
+                else:
+                    waiting += part
+                if len(waiting) >= _PART:
+                    await asyncio.to_thread(file.write, bytes(waiting))
+                    waiting.clear()
+            if head is None:
+                raise RefusalError(400, f"{BODY} must begin with a line of JSON: got no end of a line")
+            file.write(bytes(waiting))
+            file.flush()
+            return Asked(await asyncio.to_thread(_mapped, file, head), self._terms(head), digest.digest())
+        finally:
+            file.close()
+
+    def _terms(self, said: Any) -> Any:
+        values = {name: getattr(said, name) for name in self.shapes.terms}
+        values |= {name: seconds_of(values[name], name) for name in DURATIONS if name in values}
+        return self.shapes.forms.terms(**values)
+
+
+def _mapped(file: BinaryIO, head: Any) -> Batch:
+    kind = np.dtype(head.dtype)
+    size, row = file.seek(0, 2), head.width * kind.itemsize
+    if not size or size % row or size // row > MOST_INPUTS:
+        raise ValueError(
+            f"{BODY} must hold 1 to {MOST_INPUTS:,} rows of {head.width} numbers of {kind.itemsize} bytes: "
+            f"got {size:,} bytes"
+        )
+    array = np.memmap(file, dtype=kind, mode="r", shape=(size // row, head.width))
+    if kind.kind == "b" and array.view(np.uint8).max() > 1:
+        raise ValueError(f"{BODY} must hold the bytes 0 and 1 only, since its numbers are true or false")
+    return Batch(array, BODY, _schema(head.columns))
+
+
+def _schema(columns: list[Any]) -> list[Column]:
+    return [
+        Column(each) if isinstance(each, str) else Column(each.name, each.unit, each.low, each.high)
+        for each in columns
+    ]
+
+
+def _too_long(most: int) -> RefusalError:
+    said = f"a body must have at most {most:,} bytes: send more as {RAW}, as folkmoot.client does"
+    return RefusalError(413, said, {"Connection": "close"})

@@ -1,0 +1,293 @@
+"""Where a node listens: on the Unix socket in its folder, and for a page on TCP.
+
+The socket can be entered by the owner of the folder only, so nobody shows a token there. uvicorn serves both
+on the loop of the node, and leaves signals to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import socket
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import uvicorn
+from starlette.types import ASGIApp, Scope
+
+from folkmoot.client import SOCKET, short_path
+from folkmoot.node.log import Journal
+from folkmoot.node.membership.fields import is_everywhere, parse_address
+from folkmoot.node.service.interface import Service
+from folkmoot.node.web.api import Api
+from folkmoot.node.web.bodies import Reader
+from folkmoot.node.web.feed import Feed
+from folkmoot.node.web.guard import Answering, Guard, Right
+from folkmoot.node.web.ledger import Ledger
+from folkmoot.node.web.places import TAKEN, Places
+from folkmoot.node.web.shapes import Shapes
+from folkmoot.node.web.tokens import ASK, READ, own_token, with_token
+
+if TYPE_CHECKING:
+    from folkmoot.node.web.metrics import Metrics
+
+KEPT_ALIVE: Final = 15  # seconds between two requests of one connection
+LEAVING: Final = 2  # seconds for answers under way when the node stops
+_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")  # of this machine
+
+
+@dataclass(frozen=True)
+class Page:
+    """Where a node's page is on TCP.
+
+    Parameters
+    ----------
+    address : str
+        HOST:PORT; port 0 is any. Only a loopback host, unless there is a proxy.
+    behind_tls : str or None
+        The name, or NAME:PORT, under which a proxy with TLS serves it to others.
+
+    Examples
+    --------
+    >>> from folkmoot.node.web.door import Page
+    >>> Page("b.de:7700")
+    Traceback (most recent call last):
+        ...
+    ValueError: --page must be on this machine, such as 127.0.0.1:7700 (or --page-behind-tls): got 'b.de:7700'
+    """
+
+    address: str
+    behind_tls: str | None = None
+
+    def __post_init__(self) -> None:
+        host, port = parse_address(self.address, any_port=True)
+        if self.behind_tls is not None:
+            name = self.behind_tls if self.behind_tls.rpartition(":")[0] else f"{self.behind_tls}:443"
+            try:
+                parse_address(name)
+            except ValueError:
+                raise ValueError(
+                    "--page-behind-tls must be the name by which others reach the page, such as moot.example "
+                    f"or moot.example:8443: got {self.behind_tls!r}"
+                ) from None
+        elif not _is_loopback(host):
+            raise ValueError(
+                f"--page must be on this machine, such as 127.0.0.1:{port} (or --page-behind-tls): "
+                f"got {self.address!r}"
+            )
+
+    def url(self, port: int) -> str:
+        """What it is called, with the port that it listens on."""
+        if self.behind_tls is not None:
+            return f"https://{self.behind_tls.lower().removesuffix(':443')}"
+        return f"http://{self._reached_at(port)}"
+
+    def names(self, port: int) -> tuple[set[str], set[str]]:
+        """What Host and Origin may say."""
+        hosts = {f"{name}:{port}" for name in _NAMES} | {self._reached_at(port).lower()}
+        hosts |= set(_NAMES) if port == 80 else set()
+        origins = {f"http://{name}" for name in hosts}
+        if self.behind_tls is not None:
+            name = self.behind_tls.lower().removesuffix(":443")
+            hosts |= {name} if ":" in name else {name, f"{name}:443"}
+            origins |= {f"https://{name}"}
+        return hosts, origins
+
+    def _reached_at(self, port: int) -> str:
+        host, _ = parse_address(self.address, any_port=True)
+        host = "127.0.0.1" if is_everywhere(host) else host
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+class Door:
+    """An open door, made by ``serve``; ``close`` it before the node stops.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of the node.
+    feed : Feed
+        Its events.
+    url : str or None
+        Where the page is, without a token; None: there is none.
+    address : str or None
+        The same for a browser, with the token that may ask: show it to the operator only.
+
+    Examples
+    --------
+    >>> door = await serve(node, folder, page=Page("127.0.0.1:7700"))  # doctest: +SKIP
+    >>> door.url  # doctest: +SKIP
+    'http://127.0.0.1:7700'
+    """
+
+    def __init__(self, folder: Path, feed: Feed, url: str | None, address: str | None) -> None:
+        self.url, self.address = url, address
+        self._folder, self._feed = folder, feed
+        self._servers: list[tuple[_Server, asyncio.Task[None]]] = []
+        self._watching: asyncio.Task[None] | None = None
+
+    async def close(self) -> None:
+        """End streams, answer what is under way, and go."""
+        self._feed.close()
+        if self._watching is not None:
+            self._watching.cancel()
+        for server, _ in self._servers:
+            server.should_exit = True
+        for _, serving in self._servers:
+            with suppress(asyncio.CancelledError):
+                await serving
+        (self._folder / SOCKET).unlink(missing_ok=True)
+
+    def _listen(self, app: ASGIApp, listener: socket.socket, places: Places | None) -> None:
+        server = _server(app, places)
+        serving = asyncio.ensure_future(server.serve(sockets=[listener]))
+        self._servers.append((server, serving))
+
+
+async def serve(
+    service: Service,
+    folder: Path,
+    *,
+    page: Page | None = None,
+    metrics: Metrics | None = None,
+    journal: Journal | None = None,
+) -> Door:
+    """Answer HTTP for a running node, on its loop, until the door is closed.
+
+    When this returns, both sockets take connections.
+
+    Parameters
+    ----------
+    service : Service
+        The node.
+    folder : Path
+        Its folder: the socket is there, and so are the tokens.
+    page : Page or None
+        Where its page is on TCP; None: there is only the socket.
+    metrics : Metrics or None
+        What ``/metrics`` tells; the same object is the node's meter.
+    journal : Journal or None
+        The node's log.
+
+    Returns
+    -------
+    Door
+        What was opened.
+
+    Raises
+    ------
+    ValueError
+        If another node answers in this folder, or others can read a token.
+    OSError
+        If the page's address is taken.
+
+    Examples
+    --------
+    >>> from folkmoot.node.web import serve
+    >>> door = await serve(node, Path("north"))  # doctest: +SKIP
+    >>> await door.close()  # doctest: +SKIP
+    """
+    log = journal or Journal("error")
+    ledger = Ledger(service)
+    tokens: dict[Right, str] = {}
+    if page is not None:
+        tokens = {"ask": own_token(folder, ASK), "read": own_token(folder, READ)}
+    with contextlib.ExitStack() as opened:
+        inside = opened.enter_context(contextlib.closing(_in_folder(folder)))
+        outside = None if page is None else opened.enter_context(contextlib.closing(await _on_tcp(page)))
+        feed = Feed(service, ledger, log)
+        api = Api(service, Reader(Shapes(service.forms), folder), feed, ledger, metrics)
+        router = api.router()
+        url = address = None
+        if page is not None and outside is not None:
+            port = outside.getsockname()[1]
+            url = api.page = page.url(port)
+            address = with_token(url, tokens["ask"])
+        door = Door(folder, feed, url, address)
+        door._listen(Answering(router, _owner, log), inside, None)
+        if page is not None and outside is not None:
+            refused: Counter[str] = Counter()
+            places = Places(refused)
+            guard = Guard(tokens, *page.names(port), counts=refused, known=places.showed_token)
+            door._listen(Answering(router, guard.admit, log), outside, places)
+            api.refused = refused
+        opened.pop_all()  # from now on the servers close them
+    if metrics is not None:
+        door._watching = asyncio.ensure_future(metrics.watch_loop())
+    return door
+
+
+def _owner(_scope: Scope) -> Right:
+    """Whoever enters the folder may do everything."""
+    return "ask"
+
+
+class _Server(uvicorn.Server):
+    """Serves until ``should_exit``; signals are the node's business."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave them alone."""
+        yield
+
+
+def _server(app: ASGIApp, places: Places | None) -> _Server:
+    """A server for an app, which says nothing: stderr is the node's log, which is JSON."""
+    protocol: Any = "h11" if places is None else places.protocol()
+    return _Server(
+        uvicorn.Config(
+            app, loop="none", http=protocol, ws="none", lifespan="off", interface="asgi3", log_config=None,
+            log_level="critical", access_log=False, proxy_headers=False, server_header=False, backlog=TAKEN,
+            timeout_keep_alive=KEPT_ALIVE, timeout_graceful_shutdown=LEAVING,
+            h11_max_incomplete_event_size=16 << 10,
+        )
+    )  # fmt: skip
+
+
+def _in_folder(folder: Path) -> socket.socket:
+    """A listening socket that only its owner can enter; that of a node that was killed is replaced."""
+    listener = socket.socket(socket.AF_UNIX)
+    try:
+        with short_path(folder) as path:
+            if Path(path).is_socket():
+                with socket.socket(socket.AF_UNIX) as other:
+                    if other.connect_ex(path) == 0:
+                        raise ValueError(f"a node runs in {folder} already: stop it first")
+                Path(path).unlink()
+            listener.bind(path)
+            Path(path).chmod(0o600)  # nobody can enter before it listens
+        listener.listen()
+        listener.setblocking(False)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+async def _on_tcp(page: Page) -> socket.socket:
+    host, port = parse_address(page.address, any_port=True)
+    loop = asyncio.get_running_loop()
+    (family, kind, protocol, _, where), *_ = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(where)
+        listener.listen()  # from now on, though the server begins a moment later
+        listener.setblocking(False)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    with suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return False

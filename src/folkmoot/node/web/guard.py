@@ -1,0 +1,129 @@
+"""Who may come in on TCP: the names by which the page is called, and tokens; and what every answer carries.
+
+A page on loopback can be reached by every web site that its user visits, through the user's browser: a name
+that leads to 127.0.0.1 is enough. So the Host of a request must be one of the page's own names, and so must
+its Origin, if a browser sends one. Everything that tells of the moot needs a token.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections import Counter
+from collections.abc import Callable, Collection
+from typing import Final, Literal, TypeAlias
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from folkmoot.node.log import Journal
+from folkmoot.node.web.files import PATHS
+from folkmoot.node.web.refusals import RefusalError, refusal_of
+
+Right: TypeAlias = Literal["ask", "read", "nobody"]
+PUBLIC: Final = frozenset(["/openapi.json", "/healthz", "/readyz", *PATHS])  # needs no token
+HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'none'; connect-src 'self'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+READING: Final = ("GET", "HEAD")
+
+
+class Answering:
+    """Lets requests in that are allowed, and turns what goes wrong into one line for the client."""
+
+    def __init__(self, app: ASGIApp, admit: Callable[[Scope], Right], log: Journal) -> None:
+        self._app, self._admit, self._log = app, admit, log
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            return
+        begun = False
+
+        async def sending(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)  # the page has a policy of its own
+            await send(message)
+
+        scope["app"] = self  # so that the router raises what it has to complain about
+        try:
+            scope.setdefault("state", {})["right"] = self._admit(scope)
+            await self._app(scope, receive, sending)
+            return
+        except ClientDisconnect:
+            return
+        except HTTPException as error:  # of the router: no such path, or not this method
+            said = f"{scope['method']} {scope['path']} is not answered here: /openapi.json lists what is"
+            refusal = RefusalError(error.status_code, said, error.headers)
+        except Exception as error:
+            found = refusal_of(error)
+            if found is None:
+                self._log.write("error", "unexpected", what=f"page: {scope['path']}", error=repr(error))
+                found = RefusalError(500, "something went wrong in the node: its log says what")
+            refusal = found
+        if not begun:
+            await refusal.response()(scope, receive, sending)
+
+
+class Guard:
+    """What a request on TCP must have."""
+
+    def __init__(
+        self,
+        tokens: dict[Right, str],
+        hosts: Collection[str],
+        origins: Collection[str],
+        counts: Counter[str],
+        known: Callable[[tuple[str, int] | None], None],
+    ) -> None:
+        """``known`` is told which clients have shown a token."""
+        self._tokens = {right: token.encode() for right, token in tokens.items()}
+        self._hosts, self._origins = frozenset(hosts), frozenset(origins)
+        self._counts, self._known = counts, known
+
+    def admit(self, scope: Scope) -> Right:
+        """What a request may do; RefusalError if nothing."""
+        headers = Headers(scope=scope)
+        called = headers.get("host", "")
+        if called.lower() not in self._hosts:
+            self._refuse("host")
+            raise RefusalError(
+                421, f"this page is not called {called!r:.80}: use the address that it was started with"
+            )
+        origin = headers.get("origin")
+        if origin is not None and origin.lower() not in self._origins:
+            self._refuse("origin")
+            raise RefusalError(403, f"requests of {origin!r:.80} are not answered, only those of the page")
+        right = self._right(headers.get("authorization", ""))
+        if right != "nobody":
+            self._known(scope.get("client"))
+        elif scope["path"] not in PUBLIC:
+            self._refuse("token")
+            raise RefusalError(
+                401,
+                "the token is wrong: send Authorization: Bearer TOKEN with what the file 'token' or "
+                "'token.read' of the node's folder holds",
+                {"WWW-Authenticate": "Bearer", "Connection": "close"},
+            )
+        if right == "read" and scope["method"] not in READING:
+            self._refuse("read_only")
+            raise RefusalError(403, "this token may only read: use that of the file 'token'")
+        return right
+
+    def _right(self, authorization: str) -> Right:
+        """What a token allows; both are compared whole, so that time tells nothing."""
+        scheme, _, shown = authorization.partition(" ")
+        given = shown.strip().encode() if scheme.lower() == "bearer" else b""
+        fits = {right: hmac.compare_digest(given, token) for right, token in self._tokens.items()}
+        return "ask" if fits["ask"] else "read" if fits["read"] else "nobody"
+
+    def _refuse(self, why: str) -> None:
+        self._counts[f"refused_page_{why}"] += 1

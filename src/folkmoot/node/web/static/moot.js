@@ -1,0 +1,120 @@
+// Who is in the moot, as this node sees it: reachable, benched, away, accused; latency, trust, track records, evidence.
+"use strict";
+const Moot = (() => {
+  const { html, plain, percent } = Parts;
+  const { many, short, time, ago, clock, fresh, head, cell, ring, saving } = Words;
+  const KEY = [["there", "", "connected"], ["committed", "•", "has committed its votes"], ["closed", "✓", "has signed its answers"], ["benched", "…", "benched: did not answer lately"], ["away", "?", "away: no connection"], ["accused", "", "accused: there is evidence"]];
+
+  const accusedBy = (state) => {
+    const found = new Map();
+    for (const each of state.accusations) found.set(each.participant, [...(found.get(each.participant) || []), each]);
+    return found;
+  };
+
+  // The newest motion in which this node learnt whom to trust.
+  const trusting = (state) => state.motions.findLast((motion) => motion.trust);
+
+  const standing = (peer) => (!peer.connected ? "away" : peer.benched ? "benched" : "connected");
+
+  function everybody(state) {
+    const own = { name: state.moot.node, connected: true, benched: false, latency: null, seen: null, own: true };
+    return [own, ...state.moot.peers].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  function drawRing(state, accused) {
+    const live = state.live.get(state.under);
+    const seen = (live && live.detail) || { committed: [], closed: [], asked: [] };
+    const dots = everybody(state).map((peer) => {
+      const caught = accused.has(peer.name);
+      const standingNow = peer.own ? "this node" : standing(peer);
+      let kind = standingNow === "away" ? "away" : standingNow === "benched" ? "benched" : "there";
+      if (kind === "there" && seen.closed.includes(peer.name)) kind = "closed";
+      else if (kind === "there" && seen.committed.includes(peer.name)) kind = "committed";
+      const mark = caught ? "!" : (KEY.find(([each]) => each === kind) || ["", ""])[1];
+      return { name: peer.name, kind, mark, liar: caught, own: peer.own, says: `${standingNow}${caught ? ", accused" : ""}` };
+    });
+    const asks = live && live.phase === "talking" ? seen.asked : [];
+    const away = dots.filter((dot) => dot.kind === "away").length;
+    ring(document.getElementById("ring"), dots, state.moot.node, asks,
+      `${many(dots.length, "participant")} on a ring, ${away} away, ${accused.size} accused${asks.length ? `; ${plain(state.moot.node)} asks ${many(asks.length, "other")}` : ""}`);
+    const drawn = new Set([...dots.map((dot) => dot.kind), ...(accused.size ? ["accused"] : [])]);
+    fresh(document.getElementById("ring-key"), KEY.filter(([kind]) => drawn.has(kind)).map(([kind, mark, words]) =>
+      html("li", {}, [html("span", { class: `spot ${kind}`, "aria-hidden": "true", text: mark }), ` ${words}`])));
+  }
+
+  function drawTable(state, accused) {
+    const trust = trusting(state);
+    const most = trust ? Math.max(...Object.values(trust.trust), 1e-9) : 1;
+    const told = Object.keys(state.records).length > 0;
+    const names = ["participant", "state", ...(trust ? [trust.check_rows ? "weight" : "trust"] : []), ...(told ? ["record"] : []), "last seen", "latency"];
+    const rank = (peer) => (accused.has(peer.name) ? 0 : standing(peer) === "away" ? 1 : standing(peer) === "benched" ? 2 : 3);
+    const rows = everybody(state).sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1)).map((peer) => {
+      const now = peer.own ? "this node" : standing(peer);
+      const words = [html("span", { class: `state ${now.split(" ")[0]}`, text: now })];
+      if (accused.has(peer.name)) words.push(html("b", { class: "bad", text: " accused" }));
+      const record = state.records[peer.name];
+      const weight = trust && trust.trust[peer.name];
+      const cells = [cell(words)]; // what is learnt of a peer stands first: a phone shows some columns
+      if (trust) {
+        const bar = html("span", { class: "bar" });
+        bar.style.width = percent((weight || 0) / most, 1);
+        cells.push(cell([html("span", { class: "gauge" }, [bar]), ` ${weight === undefined ? "" : weight.toFixed(2)}`], { class: "number" }));
+      }
+      if (told) cells.push(cell(record ? `${record.right} of ${record.voted} right` : "", { class: "number" }));
+      cells.push(
+        cell(peer.own ? "" : peer.seen === null ? "not yet" : ago(peer.seen), { class: "number" }),
+        cell(peer.latency === null ? "" : `${(1000 * peer.latency).toFixed(1)} ms`, { class: "number" }),
+      );
+      return html("tr", {}, [html("th", { scope: "row", text: plain(peer.name) }), ...cells]);
+    });
+    fresh(document.getElementById("peers"), [head(...names), html("tbody", {}, rows)]);
+    const notes = [];
+    if (trust && trust.check_rows) notes.push(`Weights are by peer review: what check rows taught this node in motion ${short(trust.motion)}${trust.anchored ? "" : "; they taught it too little to believe anybody"}.`);
+    else if (trust) notes.push(`Trust is what this node's own rows told it in motion ${short(trust.motion)}${trust.anchored ? "" : "; it rests on no rows of which it knows the truth"}.`);
+    if (told) notes.push("Records are of first votes, where this node was told what was right; it keeps them for itself.");
+    document.getElementById("peers-note").textContent = notes.join(" ");
+  }
+
+  function drawAccused(state, accused) {
+    const where = document.getElementById("accused");
+    const open = new Set([...where.querySelectorAll("details[open]")].map((each) => each.dataset.who));
+    fresh(where, [...accused].map(([name, all]) => {
+      const lines = all.slice(-20).reverse().map((each) => {
+        const motion = state.motions.find((one) => one.motion === each.motion);
+        const file = `${short(each.motion || each.roster)}-${name.replace(/[^\w.-]/g, "_")}.evidence`;
+        const where = each.motion ? ` in motion ${short(each.motion)}${motion ? `, ${clock(motion.created)}` : ""} ` : ` of the roster of epoch ${each.epoch} `;
+        return html("li", {}, [html("b", { text: plain(each.what) }), where, saving("Download evidence", each.file, file, state.tell)]);
+      });
+      const made = html("details", { class: "evidence", "data-who": name, open: open.has(name) ? "" : null }, [
+        html("summary", { "data-key": `evidence ${name}` }, [html("b", { class: "bad", text: plain(name) }), ` contradicted itself ${many(all.length, "time")}`]),
+        html("ul", {}, lines),
+        html("p", { class: "soft small", text: "Its own signatures prove it: folkmoot evidence FILE --roster ROSTER.toml checks that, anywhere. What it says is not counted any more in that motion. Two successors of a roster: only one of them can come into force. A restored back-up, or two nodes with one key, look like this, too." }),
+      ]);
+      return made;
+    }));
+  }
+
+  // What is wrong with rosters: whether this node is in the one in force, and who signed two.
+  function rosters(moot) {
+    const said = [];
+    if (!moot.present) said.push(" NOT IN THE ROSTER IN FORCE: it cannot ask any more.");
+    if (moot.proposals.length) said.push(" A new roster is proposed.");
+    for (const name of moot.two_successors) said.push(` EVIDENCE: ${plain(name)} signed two successors of one roster.`);
+    return said.join("");
+  }
+
+  function draw(state) {
+    const { moot } = state;
+    const accused = accusedBy(state);
+    const reached = moot.peers.filter((peer) => peer.connected).length + 1;
+    document.getElementById("title").textContent = `${plain(moot.node)} in its moot`;
+    document.title = `${plain(moot.node)}: folkmoot`;
+    document.getElementById("about").textContent =
+      `${reached} of ${moot.participants} participants connected, a quorum needs ${moot.quorum}. Up ${time(moot.seconds + (Date.now() - state.heard) / 1000)}; folkmoot ${plain(moot.version)}.${moot.has_room ? "" : " NO ROOM on its disk for new motions."}${rosters(moot)}`;
+    drawRing(state, accused);
+    drawTable(state, accused);
+    drawAccused(state, accused);
+  }
+
+  return { draw, standing };
+})();

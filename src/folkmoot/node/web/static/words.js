@@ -1,0 +1,141 @@
+// How numbers, times and labels are put into words, and the small parts that several sections draw. All of it is set as text.
+"use strict";
+const Words = (() => {
+  const { html, svg, bare, plain, percent, shade, shortened } = Parts;
+
+  const many = (count, one, more = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
+  const short = (motion) => motion.slice(0, 8);
+  const list = (names, most = 6) =>
+    names.slice(0, most).map(plain).join(", ") + (names.length > most ? ` and ${names.length - most} more` : "");
+
+  function time(seconds) {
+    const whole = Math.max(0, Math.round(seconds));
+    if (whole < 60) return `${whole} s`;
+    if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60 ? `${whole % 60} s` : ""}`.trim();
+    if (whole < 86_400) return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+    return `${Math.floor(whole / 86_400)} d ${Math.floor((whole % 86_400) / 3600)} h`;
+  }
+  const ago = (clock) => {
+    const seconds = Date.now() / 1000 - clock;
+    return seconds < 2 ? "now" : `${time(seconds)} ago`;
+  };
+  const clock = (seconds) =>
+    new Date(seconds * 1000).toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" });
+
+  const button = (words, what, attributes = {}) => {
+    const made = html("button", { type: "button", text: words, ...attributes });
+    made.addEventListener("click", what);
+    return made;
+  };
+
+  // Something that may fail, beside what is said about it.
+  const saving = (words, path, name, tell) =>
+    button(words, () => Link.download(path, name).catch((error) => tell(error.message, true)), { class: "small-button", "data-key": `${path}` });
+
+  // A label as a coloured chip; its whole text stands beside it or in its title.
+  const chip = (label, labels) => {
+    const colour = label === null ? -1 : labels.indexOf(label);
+    return html("span", { class: `chip ${shade(colour)}`, text: label === null ? "–" : plain(label), title: label === null ? "no decision" : plain(label) });
+  };
+
+  // Shares of labels, a line each.
+  function bars(shares, labels, colours = labels) {
+    const found = labels.filter((label) => shares[label]).sort((a, b) => shares[b] - shares[a]);
+    const narrow = found.every((label) => label.length < 4) ? " narrow" : "";
+    const lines = found.slice(0, 8).map((label) => {
+      const bar = html("span", { class: `bar ${shade(colours.indexOf(label))}` });
+      bar.style.width = percent(shares[label], 2);
+      return html("div", { class: `line wide${narrow}` }, [chip(label, colours), html("span", { class: "track" }, [bar]), html("span", { class: "many", text: percent(shares[label], 1) })]);
+    });
+    if (found.length > 8) lines.push(html("p", { class: "soft small", text: `and ${many(found.length - 8, "label")} with less` }));
+    return lines;
+  }
+
+  // The same in one line.
+  function strip(shares, labels) {
+    const made = html("span", { class: "strip", role: "img", "aria-label": labels.filter((l) => shares[l]).map((l) => `${plain(l)} ${percent(shares[l])}`).join(", ") || "nothing" });
+    labels.forEach((label, colour) => {
+      if (!shares[label]) return;
+      const part = html("span", { class: `part ${shade(colour)}`, title: `${plain(label)} ${percent(shares[label])}` });
+      part.style.width = percent(shares[label], 2);
+      made.append(part);
+    });
+    return made;
+  }
+
+  // Shares by round, stacked; rounds: a list of shares by label, null where nothing is known.
+  function chart(rounds, labels, what, numbered = true) {
+    const box = { x: 34, y: 6, wide: 560, high: 110 };
+    let before = {};
+    const columns = Array.from(rounds, (shares) => labels.map((label) => (before = shares || before)[label] || 0));
+    const drawing = svg("svg", { class: "rounds-chart", viewBox: "0 0 600 138", role: "img", "aria-label": what });
+    drawing.append(...Parts.stacked(columns, labels.map((_, i) => i), 1, box));
+    for (const [share, y] of [["100%", 12], ["50%", 64], ["0%", 116]]) drawing.append(svg("text", { class: "axis end", x: 30, y, text: share }));
+    for (const tick of numbered ? Parts.ticks(rounds.length, 8) : [])
+      if (tick > 0) drawing.append(svg("text", { class: "axis mid", x: Parts.round(box.x + ((tick - 0.5) / rounds.length) * box.wide), y: 132, text: String(tick) }));
+    return drawing;
+  }
+
+  const key = (labels) =>
+    html("ul", { class: "key", "aria-label": "labels" }, labels.slice(0, 24).map((label) => html("li", {}, [chip(label, labels)])));
+
+  // Put children in; whoever was focused inside stays so.
+  function fresh(where, children) {
+    const focused = where.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
+    where.replaceChildren(...children);
+    if (focused === undefined) return;
+    for (const each of where.querySelectorAll("[data-key]")) if (each.dataset.key === focused) return each.focus({ preventScroll: true });
+  }
+
+  const head = (...names) => html("thead", {}, [html("tr", {}, names.map((name) => html("th", { scope: "col", text: name })))]);
+  const cell = (content, attributes = {}) =>
+    typeof content === "object" && content !== null ? html("td", attributes, Array.isArray(content) ? content : [content]) : html("td", { ...attributes, text: content });
+
+  // Names and what is said of each, in words or as elements; what has nothing to say is left out.
+  const facts = (lines) =>
+    html("dl", { class: "facts" }, lines.filter(([, said]) => said && said.length).flatMap(([name, said]) =>
+      [html("dt", { text: name }), typeof said === "string" ? html("dd", { text: said }) : html("dd", {}, said)]));
+  const reasons = (why, most = 6) => Object.entries(why).slice(0, most).map(([name, words]) => `${plain(name)}: ${bare(words)}`).join("; ");
+
+  // Participants on a ring. dots: name, kind (a class), mark (inside), liar, own; wires: names of those whom ``from`` asks.
+  const rings = new WeakMap();
+  function ring(drawing, dots, from, wires, what) {
+    const mark = JSON.stringify([dots, from, wires, what]);
+    if (rings.get(drawing) === mark) return;
+    rings.set(drawing, mark);
+    const n = dots.length;
+    const size = Math.max(5, Math.min(21, 620 / Math.max(n, 8)));
+    const place = (i) => {
+      const angle = (2 * Math.PI * i) / n - Math.PI / 2;
+      return [320 + 190 * Math.cos(angle), 190 + 150 * Math.sin(angle), angle];
+    };
+    const at = new Map(dots.map((dot, i) => [dot.name, place(i)]));
+    const parts = [];
+    for (const name of wires) {
+      if (!at.has(name) || !at.has(from)) continue;
+      const [[x1, y1], [x2, y2]] = [at.get(from), at.get(name)];
+      const d = `M${Parts.round(x1)} ${Parts.round(y1)}Q${Parts.round((x1 + x2 + 320) / 3)} ${Parts.round((y1 + y2 + 190) / 3)} ${Parts.round(x2)} ${Parts.round(y2)}`;
+      parts.push(svg("path", { class: "wire asked", d, "stroke-width": 2 }));
+    }
+    dots.forEach((dot) => {
+      const [x, y, angle] = at.get(dot.name);
+      const shape = dot.liar
+        ? svg("path", { class: "shape", d: `M0 ${-size * 1.2}L${size * 1.2} 0L0 ${size * 1.2}L${-size * 1.2} 0z` })
+        : svg("circle", { class: "shape", r: size });
+      const made = svg("g", { class: `dot ${dot.kind}${dot.liar ? " liar" : ""}${dot.own ? " asker" : ""}`, transform: `translate(${Parts.round(x)} ${Parts.round(y)})`, "data-name": dot.name },
+        [svg("title", { text: `${plain(dot.name)}: ${dot.says}` }), shape]);
+      if (size > 8) made.append(svg("text", { class: "inside", "font-size": Parts.round(size * 0.85), text: dot.mark }));
+      parts.push(made);
+      if (n <= 48) {
+        const [ox, oy] = [x + (size + 9) * Math.cos(angle), y + (size + 12) * Math.sin(angle)];
+        const side = Math.abs(Math.cos(angle)) < 0.25 ? "" : Math.cos(angle) > 0 ? " start" : " end";
+        const words = plain(dot.name);
+        parts.push(svg("text", { class: `outside near${side}`, x: Parts.round(ox), y: Parts.round(oy + 4), text: words.length > 15 ? `${words.slice(0, 14)}…` : words }));
+      }
+    });
+    drawing.setAttribute("aria-label", what);
+    drawing.replaceChildren(...parts);
+  }
+
+  return { many, short, list, time, ago, clock, button, saving, chip, bars, strip, chart, key, fresh, head, cell, facts, reasons, ring, shortened };
+})();

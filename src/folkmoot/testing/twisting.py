@@ -1,0 +1,148 @@
+"""Members that break the rules of a motion, to test a moot with: a node whose transport twists what it sends.
+
+Nothing in a node imports this: in production it has no way to lie. Each kind breaks one rule, and is a
+``Transport`` around another one; ``LIARS`` has them by name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from folkmoot.node.membership.identity import Identity
+from folkmoot.node.membership.roster import Roster
+from folkmoot.node.session.frames import Told, encoded, read
+from folkmoot.node.session.statement import Kind, Said, words
+from folkmoot.node.transports.transport import Receiver, Result, Transport
+from folkmoot.node.wire.messages import SESSION, kind_of
+
+_CHOICES: Final = (Kind.COMMIT, Kind.PREVOTE, Kind.PRECOMMIT)
+_DELEGATED: Final = ("connected", "latencies", "skews", "counts", "reach")
+
+
+class Liar(ABC):
+    """A member that breaks a rule in what it sends about motions.
+
+    Parameters
+    ----------
+    transport : Transport
+        What the node would send by.
+    me : Identity
+        Whose node it is.
+    roster : Roster
+        Who takes part.
+    """
+
+    def __init__(self, transport: Transport[bytes], me: Identity, roster: Roster) -> None:
+        self._transport, self._me = transport, me
+        place = roster.position(me.fingerprint)
+        if place is None:
+            raise ValueError(f"a liar must be in the roster: {me.name!r} is not")
+        self._place = place
+        others = sorted(bytes.fromhex(each.fingerprint) for each in roster)
+        others.remove(bytes.fromhex(me.fingerprint))
+        self.half = frozenset(others[::2])  # of the others
+
+    @abstractmethod
+    def twisted(self, peer: bytes, told: Told) -> Told | None:
+        """What it sends to a peer in place of what an honest member would; None is nothing."""
+
+    def send(self, peer: bytes, frame: bytes) -> None:
+        """Send a frame, not quite as it should be."""
+        if kind_of(frame) not in SESSION:
+            self._transport.send(peer, frame)
+            return
+        message = read(frame)
+        sent = self.twisted(peer, message) if isinstance(message, Told) else message
+        if sent is not None:
+            self._transport.send(peer, encoded(sent))
+
+    def is_own(self, said: Said, *kinds: Kind) -> bool:
+        """Whether it said this itself, and of these kinds."""
+        return said.member == self._place and said.kind in kinds
+
+    def instead(self, motion: bytes, said: Said) -> Said:
+        """The same statement about nothing, signed."""
+        value = hashlib.sha256(b"nothing" + said.value).digest()
+        text = words(motion, said.member, said.slot, said.just, value)
+        return msgspec.structs.replace(said, value=value, signature=self._me.key.sign(text))
+
+    # What a node needs of its transport besides
+
+    def attach(self, receiver: Receiver[bytes]) -> None:
+        """Who is told what arrives."""
+        self._transport.attach(receiver)
+
+    def now(self) -> float:
+        """Seconds on a clock that never goes back."""
+        return self._transport.now()
+
+    def clock(self) -> float:
+        """The time of day."""
+        return self._transport.clock()
+
+    def later(self, when: float, call: Callable[[], None]) -> Callable[[], None]:
+        """Call at a time of ``now``."""
+        return self._transport.later(when, call)
+
+    def work(self, job: Callable[[], Result], done: Callable[[Result], None]) -> Callable[[], None]:
+        """Run a long job."""
+        return self._transport.work(job, done)
+
+    def __getattr__(self, name: str) -> Any:
+        """What a real transport tells besides."""
+        if name in _DELEGATED:
+            return getattr(self._transport, name)
+        raise AttributeError(name)
+
+
+class Silent(Liar):
+    """Takes frames and says nothing about any motion."""
+
+    def twisted(self, peer: bytes, told: Told) -> Told | None:  # noqa: ARG002
+        """Nothing."""
+        return None
+
+
+class TwoFaced(Liar):
+    """Says one thing to one half of the others, and another to the other half."""
+
+    def twisted(self, peer: bytes, told: Told) -> Told | None:
+        """Other commitments, prevotes and precommits for one half."""
+        if peer not in self.half:
+            return told
+        said = [
+            self.instead(told.motion, each) if self.is_own(each, *_CHOICES) else each for each in told.said
+        ]
+        return msgspec.structs.replace(told, said=tuple(said))
+
+
+class Withholding(Liar):
+    """Commits to votes and never reveals them."""
+
+    def twisted(self, peer: bytes, told: Told) -> Told | None:  # noqa: ARG002
+        """Without its own votes."""
+        kept = tuple(each for each in told.reveals if each.member != self._place)
+        return msgspec.structs.replace(told, reveals=kept)
+
+
+class Stalling(Liar):
+    """Never proposes a set when it is its turn, and never agrees to one."""
+
+    def twisted(self, peer: bytes, told: Told) -> Told | None:  # noqa: ARG002
+        """Without its own proposals, prevotes and precommits."""
+        kinds = (Kind.PROPOSE, Kind.PREVOTE, Kind.PRECOMMIT)
+        kept = tuple(each for each in told.said if not self.is_own(each, *kinds))
+        return msgspec.structs.replace(told, said=kept)
+
+
+LIARS: Final[dict[str, type[Liar]]] = {
+    "silent": Silent,
+    "two-faced": TwoFaced,
+    "withholding": Withholding,
+    "stalling": Stalling,
+}
