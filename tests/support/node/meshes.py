@@ -10,12 +10,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from folkmoot.local.held_ports import HeldPorts
 from folkmoot.node.membership import identity
 from folkmoot.node.membership.identity import CERTIFICATE, KEY
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.transports.mesh import Mesh
 from folkmoot.node.transports.tls import Limits
-from folkmoot.runs.held_ports import HeldPorts
 
 SECONDS = 60.0  # no wait in a test is longer
 SHORT = Limits(dialled_again=(0.02, 0.2), head_start=0.05)

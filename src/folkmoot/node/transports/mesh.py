@@ -120,7 +120,7 @@ class Mesh:
         self._model = Worker(self._loop)
         self._receiver: Receiver[bytes] | None = None
         self._listeners: list[socket.socket] = []
-        self._accepting: set[asyncio.Task[Any]] = set()
+        self._handshakes: set[asyncio.Task[Any]] = set()
         self._closing = False
         self._warned: dict[str, float] = {}
         self.hold([roster], self._moots)
@@ -238,7 +238,7 @@ class Mesh:
             self._loop.remove_reader(listener)
             listener.close()
         tasks = [state.dialling for state in self._peers.values() if state.dialling is not None]
-        tasks += self._accepting
+        tasks += self._handshakes
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -305,10 +305,10 @@ class Mesh:
         task = self._loop.create_task(
             self._loop.connect_accepted_socket(lambda: self._accept(guest), accepted)
         )
-        self._accepting.add(task)
+        self._handshakes.add(task)
 
         def over(task: asyncio.Task[Any]) -> None:
-            self._accepting.discard(task)
+            self._handshakes.discard(task)
             if task.cancelled() or task.exception() is not None:
                 accepted.close()
 
