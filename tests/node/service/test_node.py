@@ -139,10 +139,14 @@ def test_probabilities_are_pooled(rule: str) -> None:
     assert account.decisions == ["yes"] * 6
 
 
+def constant(value: float) -> Model:
+    """A model that always gives this number."""
+    return model(lambda rows: [value] * len(rows))
+
+
 @pytest.mark.parametrize(("rule", "expected"), [("trimmed-mean", 2.5), ("median", 2.5)])
 def test_numbers_are_aggregated_robustly(rule: str, expected: float) -> None:
-    values = [2.0, 1e6, 3.0, 1.0]
-    moot = Moot([model(lambda rows, value=value: [value] * len(rows)) for value in values])
+    moot = Moot([constant(value) for value in (2.0, 1e6, 3.0, 1.0)])
     account = moot.play(moot.put(0, X, answers="numbers", rule=rule, step=0.5))[0]
     assert account.decisions == [expected] * 6
 
