@@ -252,8 +252,8 @@ def _opened(played: Played, name: bytes, batch: Batch, terms: Any) -> Any:
         quorum=played.status().quorum, least=1, decisions=nothing, shares=nothing, own_votes=nothing,
         first_votes=[{} for _ in nothing], final_votes=[{} for _ in nothing], undecided=inputs,
         why_undecided=["the motion is still open"] * inputs, effective_votes=None, alike=[], took_part=[],
-        silent=[], withheld=[], struck=[], abstained={}, refused={}, evidence={}, certified=False, invites=False, rows={}, seconds=0.0, rounds=0,
-        bytes_sent=0, bytes_received=0, weights={}, fell_back="", why="",
+        silent=[], withheld=[], struck=[], abstained={}, refused={}, evidence={}, certified=False,
+        invites=False, rows={}, seconds=0.0, rounds=0, bytes_sent=0, bytes_received=0, weights={}, fell_back="", why="",
     )  # fmt: skip
 
 
