@@ -253,7 +253,8 @@ def _opened(played: Played, name: bytes, batch: Batch, terms: Any) -> Any:
         first_votes=[{} for _ in nothing], final_votes=[{} for _ in nothing], undecided=inputs,
         why_undecided=["the motion is still open"] * inputs, effective_votes=None, alike=[], took_part=[],
         silent=[], withheld=[], struck=[], abstained={}, refused={}, evidence={}, certified=False,
-        invites=False, rows={}, seconds=0.0, rounds=0, bytes_sent=0, bytes_received=0, weights={}, fell_back="", why="",
+        invites=False, rows={}, seconds=0.0, rounds=0, bytes_sent=0, bytes_received=0,
+        weights={}, fell_back="", why="",
     )  # fmt: skip
 
 
