@@ -53,7 +53,7 @@ class CommitmentSource:
 
     def complete(self) -> bool:
         """All have committed, or said that they take no part; a commitment cancels that."""
-        silent = sum(not self._book.of(self._slot, member) for member in self.refused)
+        silent = sum(map(self.is_gone, self.refused))
         return self._book.speakers(self._slot) + silent == self._book.members.n
 
     def make(self) -> bytes:
@@ -85,7 +85,11 @@ class CommitmentSource:
         """Members without an entry, but for those who take no part."""
         found = self.read(body)
         absent = [] if found is None else found.absent
-        return [i for i in absent if i not in self.refused or self._book.of(self._slot, i)]
+        return [i for i in absent if not self.is_gone(i)]
+
+    def is_gone(self, member: int) -> bool:
+        """Whether a member has refused and not committed."""
+        return member in self.refused and not self._book.of(self._slot, member)
 
     def of(self, member: int) -> list[Said | Reveal]:
         """The commitments of a member."""
@@ -150,6 +154,10 @@ class RevealSource:
         found = self.read(body)
         return [] if found is None else sorted(set(self._expected) - set(found.members))
 
+    def is_gone(self, _member: int) -> bool:
+        """Of those in the set nobody has: all committed."""
+        return False
+
     def of(self, member: int) -> list[Said | Reveal]:
         """The reveal of a member."""
         return [self._reveals[member]] if member in self._reveals else []
@@ -208,10 +216,12 @@ class Poll:
     def add_reveal(self, reveal: Reveal) -> bool:
         """Keep votes that open a commitment that is held; False if they open none, or are no ballot."""
         said = self.book.of((Kind.COMMIT, self.number, 0, 0), reveal.member)
-        if reveal.member in self.reveals or not said or not self.is_ballot(reveal.member, reveal.votes):
+        if reveal.member in self.reveals or not said:
             return False
-        value = self.commitment_of(reveal)
+        value = self.commitment_of(reveal)  # before the votes are read: only their member has chosen them
         if value not in {each.value for each in said} or value in self._early:
+            return False
+        if not self.is_ballot(reveal.member, reveal.votes):
             return False
         self._early[value] = reveal
         self._sort_reveals()
