@@ -218,10 +218,10 @@ class Poll:
         said = self.book.of((Kind.COMMIT, self.number, 0, 0), reveal.member)
         if reveal.member in self.reveals or not said:
             return False
-        value = self.commitment_of(reveal)  # before the votes are read: only their member has chosen them
+        value = self.commitment_of(reveal)
         if value not in {each.value for each in said} or value in self._early:
             return False
-        if not self.is_ballot(reveal.member, reveal.votes):
+        if not self.is_ballot(reveal.member, reveal.votes):  # parsed only now that a commitment binds it
             return False
         self._early[value] = reveal
         self._sort_reveals()
