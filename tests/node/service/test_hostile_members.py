@@ -173,6 +173,7 @@ def test_one_asker_has_so_many_places_and_leaves_some_to_others(moot: Moot) -> N
 def test_inputs_are_fetched_from_their_asker_so_often_and_not_more(moot: Moot) -> None:
     puppet = Puppet(moot, 3)
     name = moot.put(0, X, labels=LABELS)
+    moot.run(0.3)
     for _ in range(50):
         puppet.tell(m.encode(m.Fetch(name, 0)), 0)
     puppet.tell(m.encode(m.Fetch(name, 0)), 1)
@@ -195,7 +196,7 @@ def test_bytes_that_are_no_frame_are_counted_and_dropped(moot: Moot) -> None:
     moot.play(name, but=[3])
 
 
-def test_nothing_is_said_that_cannot_be_stored(moot: Moot) -> None:
+def test_nothing_is_said_that_cannot_be_stored(moot: Moot, monkeypatch: pytest.MonkeyPatch) -> None:
     name = moot.put(0, X, labels=LABELS, seconds=10.0)
     said: list[bytes] = []
     world = moot.network.of(moot.peers[1])
@@ -205,8 +206,13 @@ def test_nothing_is_said_that_cannot_be_stored(moot: Moot) -> None:
         raise OSError("no space left on the device")
 
     moot.run(0.03)
-    moot.storages[1].append = full  # type: ignore[method-assign]
-    world.send = lambda peer, frame: (said.append(frame), plain(peer, frame))[1]  # type: ignore[method-assign]
+
+    def heard(peer: bytes, frame: bytes) -> None:
+        said.append(frame)
+        plain(peer, frame)
+
+    monkeypatch.setattr(moot.storages[1], "append", full)
+    monkeypatch.setattr(world, "send", heard)
     with pytest.raises(OSError, match="no space"):
         moot.run(8.0)
     said.clear()
