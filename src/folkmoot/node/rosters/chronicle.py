@@ -317,7 +317,7 @@ class Chronicle:
         successor = self._successor(old, name)
         if successor is None:
             return None
-        query = "SELECT round, precommits FROM agreed JOIN adopted USING (previous) WHERE previous = ? AND name = ?"
+        query = "SELECT round, precommits FROM agreed NATURAL JOIN adopted WHERE previous = ? AND name = ?"
         row = self._db.one(query, bytes.fromhex(old.digest), name)
         shown = None if row is None else Agreed(row[0], _PRECOMMITS.decode(row[1]))
         return Proposal(old, successor, self._consents(old, name), shown)
