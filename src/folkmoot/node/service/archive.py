@@ -86,7 +86,7 @@ class NodeArchive:
     async def account(self, motion: bytes) -> Account:
         """What came of a motion; ``DamagedError`` if what is stored was changed."""
         stored, journal = self._stored(motion)
-        return await asyncio.to_thread(lambda: account_of(held_of(stored, journal)))
+        return await asyncio.to_thread(lambda: account_of(held_of(stored, journal), self.node))
 
     async def certificate(self, motion: bytes) -> bytes:
         """The certificate of a motion; RefusedError if it has none, or none yet."""
@@ -103,7 +103,7 @@ class NodeArchive:
         if about is not None and not 0 <= about < asked:
             raise ValueError(f"input must be one of the motion, 0 to {asked - 1}: got {about}")
         found = msgspec.convert(stored.summary.get("rounds", []), list[Round])
-        return found, int(stored.summary.get("rounds_played", len(found)))
+        return found, len(found)
 
     async def why(self, motion: bytes, about: int) -> tuple[str, dict[str, Any]]:
         """Why an input of a motion got its answer: as text, and as data."""

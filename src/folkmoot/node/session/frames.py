@@ -15,6 +15,8 @@ from folkmoot.node.session.statement import Digest, Number, Place, Round, Said
 MOST_BYTES: Final = 1 << 20  # of a frame
 MOST_VOTES: Final = 3 << 18  # bytes of the votes of a member
 _FULL: Final = 1 << 17  # bytes after which a reply goes on in another frame
+_AROUND: Final = 160  # bytes of a part beside its bulk, about
+MOST_PARTS: Final = 1024  # statements of a frame, sets, and reveals: more than ``split`` puts into one
 MARK: Final = 8  # bytes
 
 Votes: TypeAlias = Annotated[bytes, msgspec.Meta(max_length=MOST_VOTES)]
@@ -46,9 +48,9 @@ class Told(_Frame, frozen=True, tag=0):
     """Statements, sets and reveals of a motion."""
 
     motion: Digest
-    said: tuple[Said, ...] = ()
-    bodies: tuple[Body, ...] = ()
-    reveals: tuple[Reveal, ...] = ()
+    said: Annotated[tuple[Said, ...], msgspec.Meta(max_length=MOST_PARTS)] = ()
+    bodies: Annotated[tuple[Body, ...], msgspec.Meta(max_length=MOST_PARTS)] = ()
+    reveals: Annotated[tuple[Reveal, ...], msgspec.Meta(max_length=MOST_PARTS)] = ()
 
 
 class Have(_Frame, frozen=True, tag=1):
@@ -69,7 +71,10 @@ class Ask(_Frame, frozen=True, tag=3):
 
 
 class Answer(_Frame, frozen=True, tag=4):
-    """What a member holds in a talk. It is not signed: nothing rests on it but the asker's final vote."""
+    """The votes that a member holds in a talk.
+
+    It is not signed: nothing rests on it but the asker's final vote.
+    """
 
     motion: Digest
     round: Round
@@ -77,7 +82,7 @@ class Answer(_Frame, frozen=True, tag=4):
 
 
 class Secret(_Frame, frozen=True, tag=2):
-    """What a member stores before it commits, and nobody sends: its votes."""
+    """The votes that a member stores before it commits, and nobody sends."""
 
     motion: Digest
     poll: Number
@@ -97,7 +102,7 @@ def encoded(frame: Frame | Secret) -> bytes:
 
 
 def read(frame: bytes) -> Frame:
-    """What a peer sent; ValueError if it is too long or none of ours."""
+    """The frame that a peer sent; ValueError if it is too long or none of ours."""
     if len(frame) > MOST_BYTES:
         raise ValueError(f"a frame must have at most {MOST_BYTES:,} bytes: got {len(frame):,}")
     found: Frame = _WIRE.decode(frame)
@@ -105,7 +110,7 @@ def read(frame: bytes) -> Frame:
 
 
 def read_stored(record: bytes) -> Told | Secret:
-    """What was written into the journal."""
+    """The frame that was written into the journal."""
     found: Told | Secret = _STORED.decode(record)
     return found
 
@@ -121,7 +126,7 @@ def split(motion: bytes, parts: Iterable[Said | Body | Reveal]) -> Iterator[Told
         if size and size + len(bulk) > _FULL:
             yield Told(motion, tuple(said), tuple(bodies), tuple(reveals))
             said, bodies, reveals, size = [], [], [], 0
-        size += len(bulk) + 160
+        size += len(bulk) + _AROUND
         if isinstance(part, Said):
             said.append(part)
         elif isinstance(part, Body):

@@ -82,6 +82,7 @@ class Motion:
         self._asked = 0  # times since it last made progress
         self._helper = me
         self._replied: dict[int, float] = {}
+        self._refused: set[int] = set()
         self._fetched: set[tuple[bytes, int]] = set()
         self._stage = (1, 1)  # polls, and agreements in the last of them
         self._unused: dict[int, Told] = {}  # by peer, the last with sets or votes that it could not judge yet
@@ -115,7 +116,7 @@ class Motion:
             and (said.kind == Kind.COMMIT or (said.stage == stage.stage and said.round == stage.round))
         ]  # fmt: skip
         self.speaker.send(None, own)
-        if self.answer is None and not self._talking:
+        if self.answer is None and not self.talking:
             self.speaker.put(None, desk.request(self.book, self.polls[-1]))
 
     # What happens
@@ -149,8 +150,20 @@ class Motion:
             self.polls[poll].commit(votes, salt)
             self._step(now)
 
+    def refuse(self, member: int, now: float) -> None:
+        """A member has said that it takes no part: nobody waits for its commitments, but takes them."""
+        if 0 <= member < self.members.n and member not in self._refused:
+            self._refused.add(member)
+            for poll in self.polls:
+                poll.commitments.refused.add(member)
+            self._step(now)
+
     def received(self, peer: int, frame: bytes, now: float) -> None:
-        """Take in a frame of a member; ValueError if it is none of ours."""
+        """Take in a frame of a member; ValueError if it is none of ours, or has a forged statement.
+
+        Nobody honest passes one on, and what follows a forged statement is not looked at: a frame of them
+        costs one signature.
+        """
         message = read(frame)
         if message.motion != self.name:
             raise ValueError("a frame must be about this motion")
@@ -162,20 +175,24 @@ class Motion:
             if self.talk is not None:
                 self.talk.heard(peer, message)
                 self._step(now)
-        elif self._absorb(message, now, peer):
-            self._step(now)
+        else:
+            forged = self.book.forged
+            if self._absorb(message, now, peer):
+                self._step(now)
+            if self.book.forged > forged:
+                raise ValueError("statements must be signed by their members")
 
     def wake(self, now: float) -> None:
         """Time has passed."""
         self._step(now)
-        if self.answer is None and not self._talking and now >= self._stalls_at:
+        if self.answer is None and not self.talking and now >= self._stalls_at:
             self._ask(now)
 
     def due(self, now: float) -> float | None:
         """When to be woken, unless something happens before."""
         if self.answer is not None:
             return None
-        if self._talking and self.talk is not None:
+        if self.talking and self.talk is not None:
             return self.talk.due()
         times = [self._stalls_at, self.polls[-1].due(now)]
         return min(each for each in times if each is not None)
@@ -195,13 +212,19 @@ class Motion:
             speaker=self.speaker, is_ballot=judge_of(self.header, number, self.members.n),
         )  # fmt: skip
         poll.secret = self._secrets.get(number)
+        poll.commitments.refused |= self._refused
         self.polls.append(poll)
         self._asked_at, self._asked = now, 0
 
     def _absorb(self, told: Told, now: float, peer: int | None = None) -> bool:
         """Keep what is new; whether anything was."""
-        fresh = [self.book.add(said) for said in told.said]
-        early = False
+        fresh: list[bool] = []
+        early, forged = False, self.book.forged
+        for said in told.said:
+            fresh.append(self.book.add(said))
+            if self.book.forged > forged:
+                told = Told(told.motion)
+                break
         for body in told.bodies:
             if body.poll >= len(self.polls) or body.stage >= len(self.polls[body.poll].agreements):
                 early = True
@@ -239,11 +262,12 @@ class Motion:
                 unused, self._unused = self._unused, {}
                 for peer, told in unused.items():
                     self._absorb(told, now, peer)
-        if self.answer is None and not self._talking:
+        if self.answer is None and not self.talking:
             self._fetch()
 
     @property
-    def _talking(self) -> bool:
+    def talking(self) -> bool:
+        """Whether this member still asks others."""
         return self.talk is not None and len(self.polls) == 1 and not self.talk.over
 
     def _begin_to_talk(self, now: float) -> bool:
@@ -257,7 +281,7 @@ class Motion:
             )  # fmt: skip
             for peer, ask in self._early_asks.items():
                 self.talk.answer(peer, ask)
-        return self._talking
+        return self.talking
 
     def _talk_on(self, now: float) -> bool:
         if self.talk is None or len(self.polls) > 1:

@@ -1,4 +1,4 @@
-"""What others may cost us: a budget that fills up with time (a token bucket), and shares of a store."""
+"""Bounds of what others cost us: a budget that fills up with time (a token bucket), and shares of a store."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Hashable
 
 
 class Allowances:
-    """What each asker may make a node store: an equal share of the room, apart for every asker.
+    """Shares of what a node stores: an equal part of the room for every asker.
 
-    What is stored counts until it may be forgotten, to the byte; so what all askers together have stored at
-    any time, and the node must keep, fits into the room, and none can use up what is another's.
+    A byte that is stored counts until it may be forgotten. So all that the node must keep at any time fits
+    into the room, and no asker can use up what is another's.
 
     Parameters
     ----------
     askers : int
-        How many there are, by whatever they are known. Where they become more or fewer, assign ``share``.
+        How many there are, by whatever they are known. Assign ``share`` when they become more or fewer.
     most : int
         Bytes that all of them together may have stored at any time.
 
@@ -65,11 +65,20 @@ class Budget:
 
     def pay(self, now: float, cost: float = 1.0) -> float:
         """Pay, and 0.0; or the seconds after which there will be enough."""
-        if self._counted < now:
-            tokens = self._tokens + (now - self._counted) * self._rate
-            self._tokens = tokens if tokens < self._burst else self._burst
-            self._counted = now
+        self._earn(now)
         if self._tokens >= cost:
             self._tokens -= cost
             return 0.0
         return (cost - self._tokens) / self._rate
+
+    def owe(self, now: float, cost: float) -> float:
+        """Pay for what was had already; the seconds until the debt is paid."""
+        self._earn(now)
+        self._tokens -= cost
+        return max(0.0, -self._tokens / self._rate)
+
+    def _earn(self, now: float) -> None:
+        if self._counted < now:
+            tokens = self._tokens + (now - self._counted) * self._rate
+            self._tokens = tokens if tokens < self._burst else self._burst
+            self._counted = now
