@@ -1,4 +1,4 @@
-"""Frames about a motion that overtook its announcement: a few are kept, so that they need not be asked for."""
+"""Frames about a motion that overtook its announcement: a few are kept, and need not be asked for."""
 
 from __future__ import annotations
 
