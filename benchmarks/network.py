@@ -220,9 +220,15 @@ class Alone:
     def knows(self, fingerprint: bytes) -> bool:
         return bool(fingerprint)
 
-    def budget(self, peer: bytes) -> Budget:
+    def budgets(self, peer: bytes) -> tuple[Budget, Budget]:
         del peer
-        return Budget(1e9, 1e9)
+        return Budget(1e9, 1e9), Budget(1e9, 1e9)
+
+    def cpu(self) -> float:
+        return time.thread_time()
+
+    def retired(self, connection: Connection) -> None:
+        """There is one only."""
 
     def greeted(self, connection: Connection, hello: m.Hello) -> bool:
         connection.ready = isinstance(hello, m.Hello)
@@ -258,7 +264,7 @@ async def echo(place: int, k: int, rounds: int, folder: Path, kind: str) -> None
     loop = asyncio.get_running_loop()
     roster = Roster.read(folder / "roster.toml")
     mesh = Mesh(roster, place, str(own(folder, place) / CERTIFICATE), str(own(folder, place) / KEY))
-    contexts: tuple[ssl.SSLContext, ssl.SSLContext] = (mesh._accepting, mesh._dialling)  # the same TLS
+    contexts: tuple[ssl.SSLContext, ssl.SSLContext] = (mesh._for_callers, mesh._for_called)  # the same TLS
     answer = _LENGTH.pack(ANSWER_BYTES) + os.urandom(ANSWER_BYTES)
     query = _LENGTH.pack(ASK_BYTES) + os.urandom(ASK_BYTES)
     host, port = roster[place].addresses[0].split(":")

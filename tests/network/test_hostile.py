@@ -190,7 +190,7 @@ def test_garbage_in_frames_is_counted_and_dropped(tmp_path: Path) -> None:
         async with Hall(tmp_path) as hall:
             peer = await hall.member()
             garbage = [
-                b"",
+                b"\x00",
                 b"\xc1",
                 b"\x91" * 5000,
                 b"\xdd\xff\xff\xff\xff",

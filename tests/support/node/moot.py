@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import random
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -78,7 +80,10 @@ class Moot:
         self.roster = Roster((each.member() for each in self.identities), tolerated=faults)
         self.peers = [bytes.fromhex(each.fingerprint) for each in self.identities]
         self.network: Network[bytes] = Network(self.peers, seed, weather or Weather(delay=0.01))
-        self.settings = [settings or Settings()] * len(owns)
+        self.settings = [
+            replace(settings or Settings(), randbytes=random.Random(f"{seed} {i}").randbytes)
+            for i in range(len(owns))
+        ]
         self.storages = [Storage(":memory:") for _ in owns]
         self.rosters = [Rosters(self.roster) for _ in owns]
         self.nodes: list[Node | None] = [None] * len(owns)
@@ -106,7 +111,20 @@ class Moot:
         """Put a motion through a node."""
         node = self.nodes[i]
         assert node is not None
-        return now(node.put(X if isinstance(X, Batch) else Batch(X), GivenTerms(**terms)))
+        return self.done(node.put(X if isinstance(X, Batch) else Batch(X), GivenTerms(**terms)))
+
+    def done(self, call: Coroutine[Any, Any, Result]) -> Result:
+        """The result of a coroutine of a node, while time passes."""
+
+        async def pumped() -> Result:
+            task = asyncio.create_task(call)
+            await asyncio.sleep(0)
+            while not task.done():
+                self.network.run(self.network.time + 0.001)
+                await asyncio.sleep(0)
+            return task.result()
+
+        return asyncio.run(pumped())
 
     def run(self, seconds: float, until: Callable[[], bool] = lambda: False) -> None:
         """Let time pass."""
@@ -133,8 +151,3 @@ class Moot:
         assert [each.state for each in accounts] == ["decided"] * len(there)
         assert len({tuple(each.decisions) for each in accounts}) == 1
         return accounts
-
-
-def now(call: Coroutine[Any, Any, Result]) -> Result:
-    """The result of a coroutine that waits for nothing but a loop."""
-    return asyncio.run(call)
