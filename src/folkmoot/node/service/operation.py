@@ -207,10 +207,11 @@ def _metrics(log: Journal) -> Metrics | None:
     """What ``/metrics`` tells, where its package is installed."""
     try:
         from folkmoot.node.web.metrics import Metrics
+
+        return Metrics()
     except ModuleNotFoundError as error:
         log.write("warning", "no /metrics", why=f"there is no {error.name}: {to_install('page')}")
         return None
-    return Metrics()
 
 
 def _opened_storage(given: Operation, me: Identity, log: Journal) -> Storage:
