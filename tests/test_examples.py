@@ -47,7 +47,7 @@ def test_heart_disease(tmp_path: Path) -> None:
         (tmp_path / f"processed.{hospital}.data").write_text(text)
     said = run_example("heart_disease.py", tmp_path)
     assert said.count("4 participants, 48 inputs, 2 classes; Council, Plurality") == 2
-    assert said.count("\nconsensus") == 2
+    assert said.count("\nconsensus  ") == 2
 
 
 @pytest.mark.slow
