@@ -426,3 +426,30 @@ def test_what_is_said_to_have_followed_is_in_force_only_with_a_quorum_that_holds
     assert away.epoch == 0
     away.received(moot.nodes[0].peer, encode(whole))
     assert away.epoch == 1
+
+
+def test_what_others_cannot_take_is_not_sent_to_them_again_and_again() -> None:
+    """A liar gives two members eight rosters each, and not the same ones: neither takes more of it."""
+    moot, liar = Followers(4), 3
+    moot.run(1.0)
+    moot.network.crash(moot.nodes[liar].peer)
+    previous = bytes.fromhex(moot.roster.digest)
+    for node, first in ((moot.nodes[0], 0), (moot.nodes[1], 100)):
+        for number in range(first, first + MOST_CONSENTS):
+            content = long_content(moot.roster, number)
+            name = hashlib.sha256(content).digest()
+            own = ((liar, moot.key(liar).sign(consents(previous, liar, name))),)
+            node.received(moot.nodes[liar].peer, encode(Proposed(previous, name, content, own)))
+    moot.run(10.0)
+    sent = dict.fromkeys(moot.network._worlds, 0)
+    carried = moot.network.carry
+
+    def carry(sender: bytes, peer: bytes, frame: bytes) -> None:
+        sent[sender] += len(frame)
+        carried(sender, peer, frame)
+
+    moot.network.carry = carry  # type: ignore[method-assign]
+    moot.run(600.0)
+    size = len(long_content(moot.roster, 0))
+    for node in moot.nodes[:liar]:
+        assert sent[node.peer] < 3 * MOST_CONSENTS * 10 * size, "ten times in ten minutes, to three peers"
