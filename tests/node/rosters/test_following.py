@@ -460,7 +460,7 @@ def test_what_others_cannot_take_is_not_sent_to_them_again_and_again() -> None:
 def test_no_storm_splits_a_moot_or_accuses_who_is_honest(seed: int) -> None:
     """Two proposals, f liars that say two things, loss, delays and restarts; every member signs in the end.
 
-    Seeds 1,001 to 1,440 and 5,001 to 5,435 were played once: none split, all ended, nobody honest was accused.
+    Seeds 1,001 to 1,440 and 5,001 to 5,435 were played once: none split, and all ended.
     """
     rng = random.Random(seed)
     n = rng.choice([4, 5, 7])
