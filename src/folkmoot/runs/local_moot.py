@@ -18,8 +18,8 @@ from folkmoot import checks
 from folkmoot.accuracy import share_right
 from folkmoot.adversaries import ATTACKS
 from folkmoot.arrays import Ints, PartProgress
-from folkmoot.comparison import Line, Report, compare
-from folkmoot.comparison.who import ParticipantTable, describe_participants
+from folkmoot.comparing import ACCURACY, CONSENSUS, Line, ParticipantTable, Report, compare
+from folkmoot.comparing.participants import Role, participant_table
 from folkmoot.datasets import MootData, load_digits_moot
 from folkmoot.learning.base_learners import MODELS
 from folkmoot.learning.participants import Task, fit_classifier
@@ -27,7 +27,7 @@ from folkmoot.network import Account, Terms
 from folkmoot.network.service.asking import Voting
 from folkmoot.network.storage.account import find, outcome_of
 from folkmoot.network.storage.storage import DATABASE, Storage
-from folkmoot.network.wire.verdict import first_votes, last_votes
+from folkmoot.network.wire.verdict import first_votes
 from folkmoot.protocols import Slush
 from folkmoot.runs.processes import (
     Nodes,
@@ -258,23 +258,23 @@ def _result(
 ) -> LocalResult:
     names = [participant.name for participant in nodes.roster]
     decided = _decided(account)
-    votes, last, contradictions = _stored(nodes, account, honest)
+    votes, contradictions = _stored(nodes, account, honest)
     report = _simulated(config, account, votes, truth, liars, {*gone["killed"], *gone["paused"]})
     each = report.outcome.accuracies(truth)
     return LocalResult(
         config=config,
         account=account,
         accuracy=float(share_right(decided, truth)),
-        lines=[line for line in report.lines if line.name != report.talk],
+        lines=[line for line in report.lines if line.name != CONSENSUS],
         simulated=float(each.mean()),
         simulated_spread=float(each.std(ddof=1)) if len(each) > 1 else 0.0,
-        simulated_agreement=report.agreement,
+        simulated_agreement=float(report.outcome.agreement.mean()),
         contradictions=contradictions,
         byzantine=[names[place] for place in sorted(liars)],
         killed=[names[place] for place in sorted(gone["killed"])],
         paused=[names[place] for place in sorted(gone["paused"])],
         participants=_table(
-            account.labels, account.trust, names, votes, last, decided, truth, liars, gone, measured
+            account.labels, account.trust, names, votes, decided, truth, liars, gone, measured
         ),
         seconds=seconds,
         folder=nodes.folder,
@@ -295,51 +295,52 @@ def _table(
     trusted: dict[str, float] | None,
     names: list[str],
     votes: Votes,
-    last: Votes,
     decided: Votes,
     truth: Any,
     liars: list[int],
     gone: dict[str, list[int]],
     measured: Ints,
 ) -> ParticipantTable:
-    """The row of each node: what it revealed and signed; of who did not close, nothing is known.
+    """The row of each node, by what it revealed.
 
     ``trusted`` is how far the node that asked trusts each: it alone decides for itself.
     """
-    closed = (last != UNCOLOURED).any(axis=1) & ~np.isin(np.arange(len(names)), liars)
-    turned = ((last != votes) & (votes != UNCOLOURED) & (last != UNCOLOURED)).sum(axis=1)
-    return describe_participants(
+    faults = {i: f"{what} during the talk" for what, places in gone.items() for i in places}
+    roles: list[Role] = [
+        "malicious" if i in liars else "faulty" if i in faults else "honest" for i in range(len(names))
+    ]
+    right, held_out = measured
+    return participant_table(
+        ACCURACY,
         votes,
+        truth,
+        np.ones(len(truth), dtype=np.bool_),
         decided,
         names=names,
+        roles=roles,
         classes=10,
-        truth=truth,
         labels=labels,
-        holdout=(measured[0], measured[1]),
-        weight=None if trusted is None else np.array([trusted.get(name, np.nan) for name in names]),
-        changes=np.where(closed, turned, np.nan),
-        undecided=np.where(closed, (last == UNCOLOURED).sum(axis=1), np.nan),
-        byzantine=[names[place] for place in liars],
-        faulty={names[i]: f"{what} during the talk" for what, places in gone.items() for i in places},
+        faults=faults,
+        groups=(),
+        weights=None if trusted is None else np.array([trusted.get(name, np.nan) for name in names]),
+        estimated=None,
+        holdout=(np.where(held_out > 0, right / np.maximum(held_out, 1), np.nan), held_out),
     )
 
 
 def _simulated(
     config: LocalMoot, account: Account, votes: Votes, truth: Any, liars: list[int], gone: set[int]
 ) -> Report:
-    """A simulation of the talk of those who stayed, beside what a centre makes of the same first votes."""
-    spoke = [place for place in range(len(votes)) if (votes[place] != UNCOLOURED).any()]
+    """A simulation of the talk of those who stayed, beside other rules on the same first votes."""
+    spoke = [i for i in range(len(votes)) if (votes[i] != UNCOLOURED).any() and i not in gone]
     own = votes[spoke]
     lying = [i for i, place in enumerate(spoke) if place in liars]
     own[lying] = truth  # what their models say; the adversaries do the rest
-    faults = {i: "left during the talk" for i, place in enumerate(spoke) if place in gone}
     return compare(
         own,
-        Slush(account.k, checks.least_alpha(account.k)).scaled(len(spoke) - len(faults)),
+        Slush(account.k, checks.least_alpha(account.k)).scaled(len(spoke)),
         truth=truth,
         adversaries={i: ATTACKS[config.attack]() for i in lying},
-        faults=faults,
-        seen=votes[spoke],
         classes=10,
         rounds=config.rounds,
         repeats=config.repeats,
@@ -348,10 +349,10 @@ def _simulated(
     )
 
 
-def _stored(nodes: Nodes, account: Account, honest: list[int]) -> tuple[Votes, Votes, int]:
-    """First votes as revealed, last ones as signed, and how many inputs honest nodes' claims differ on."""
+def _stored(nodes: Nodes, account: Account, honest: list[int]) -> tuple[Votes, int]:
+    """First votes as revealed, and how many inputs honest nodes' claims differ on."""
     claims = []
-    votes = last = None
+    votes = None
     for place in honest:
         storage = Storage(nodes.settings[place].folder / DATABASE)
         try:
@@ -360,7 +361,6 @@ def _stored(nodes: Nodes, account: Account, honest: list[int]) -> tuple[Votes, V
             if place == 0:
                 held, n = storage.held(stored.name), len(nodes.roster)
                 votes = first_votes(stored.motion, n, held.closes, held.committed, held.owners)
-                last = last_votes(stored.motion, n, held.closes)
         except ValueError:
             continue  # killed before it heard of the motion
         finally:
@@ -369,8 +369,7 @@ def _stored(nodes: Nodes, account: Account, honest: list[int]) -> tuple[Votes, V
     highest = table.max(axis=0)
     lowest = np.where(table == UNCOLOURED, highest, table).min(axis=0)
     assert votes is not None  # noqa: S101 (place 0 has asked)
-    assert last is not None  # noqa: S101
-    return votes.astype(np.int64), last.astype(np.int64), int((highest != lowest).sum())
+    return votes.astype(np.int64), int((highest != lowest).sum())
 
 
 def _told(report: PartProgress | None, what: str, whole: int) -> Callable[[int], None] | None:

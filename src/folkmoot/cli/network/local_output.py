@@ -125,7 +125,7 @@ def as_dict(result: LocalResult) -> dict[str, Any]:
         "simulated": result.simulated,
         "simulated_spread": result.simulated_spread,
         "simulated_agreement": result.simulated_agreement,
-        **{json_key(line.name): line.accuracy for line in result.lines},
+        **{json_key(line.name): line.score for line in result.lines},
         **_signers(account),
         "trust": account.trust,
         "by_trust": result.by_trust,
@@ -137,7 +137,6 @@ def as_dict(result: LocalResult) -> dict[str, Any]:
 
 def print_result(result: LocalResult, kept: Path | None) -> None:
     from folkmoot.comparing.printing import plus_minus
-    from folkmoot.comparison.report import TIES_SHARE
 
     account = result.account
     rows = [["the moot", f"{result.accuracy:.3f}", str(account.undecided)]]
@@ -154,8 +153,8 @@ def print_result(result: LocalResult, kept: Path | None) -> None:
     rows += [
         [
             line.name,
-            "" if line.accuracy is None else f"{line.accuracy:.3f}",
-            "" if line.undecided is None else str(line.undecided),
+            "" if line.score is None else f"{line.score:.3f}",
+            "" if line.coverage is None else str(round((1 - line.coverage) * account.inputs)),
         ]
         for line in result.lines
     ]
@@ -174,8 +173,8 @@ def print_result(result: LocalResult, kept: Path | None) -> None:
         f"{account.seconds:.1f} s, everything {result.seconds:.1f} s",
     ]
     notes += _learnt_from(account)
-    if any(line.tied for line in result.lines):
-        notes.append(f"undecided inputs count as wrong here; at a centre {TIES_SHARE}")
+    if any(line.ties for line in result.lines):
+        notes.append("undecided inputs count as wrong here; of the other rules tied labels share")
     notes += [f"EVIDENCE against {name}: {what}" for name, what in account.evidence.items()]
     if faults:
         notes.insert(0, faults)
