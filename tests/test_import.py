@@ -55,8 +55,8 @@ def test_a_command_and_its_help_need_no_other_and_no_numbers() -> None:
         "CliRunner().invoke(app, ['node', 'init', '--help'])"
     )
     loaded = modules_after(code)
-    assert "folkmoot.cli.network.init_node" in loaded
-    assert not {"folkmoot.cli.demo", "folkmoot.cli.theory", "folkmoot.cli.network.ask"} & loaded
+    assert "folkmoot.cli.node.init" in loaded
+    assert not {"folkmoot.cli.demo", "folkmoot.cli.theory", "folkmoot.cli.node.ask"} & loaded
     assert not HEAVY - {"rich", "typer"} & loaded
 
 

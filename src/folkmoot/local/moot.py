@@ -153,9 +153,9 @@ def _fitted(moot: LocalMoot, folder: Path, report: PartProgress | None) -> tuple
         said[place] = model.predict(inputs)
         skops.io.dump(model, folder / f"{name_of(place)}.skops")
         settings["model"] = f"../{name_of(place)}.skops"
-        lie = moot.attack if place in liars and moot.attack != WRONG_VOTES else ""
+        lies = LIARS.get(moot.attack) if place in liars else None
         policy = {"validation_rows": _ROWS} if held.any() and moot.terms.get("rows") else {}
-        members.append(Member(settings.pop("model"), settings, policy, lie))
+        members.append(Member(settings.pop("model"), settings, policy, lies))
         if report is not None:
             report("models fitted", place + 1, moot.nodes)
     return members, _Setting(inputs, truth, liars, killed, said)
