@@ -47,6 +47,7 @@ from .plots import plot_convergence as plot_convergence
 from .protocols import Slush as Slush
 from .protocols import Snowball as Snowball
 from .protocols import Snowflake as Snowflake
+from .runs.learned import read_moot as read_moot
 from .sampling import Everyone as Everyone
 from .sampling import Neighbours as Neighbours
 from .sampling import Others as Others

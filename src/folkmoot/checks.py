@@ -166,17 +166,20 @@ def default_query(participants: int, k: int | None = None, alpha: int | None = N
     return size, least_alpha(size) if alpha is None else alpha
 
 
-def population(n: object, byzantine: object) -> tuple[int, int]:
-    """Participants in all, n <= MOST_PARTICIPANTS, and how many of them are Byzantine, 0 <= byzantine < n."""
+def population(n: object, byzantine: object, *, argument: str = "byzantine") -> tuple[int, int]:
+    """Participants in all, n <= MOST_PARTICIPANTS, and how many of them are Byzantine, 0 <= byzantine < n.
+
+    ``argument`` is what the caller calls the second.
+    """
     everyone = integer("n", n, least=1)
     if everyone > MOST_PARTICIPANTS:
         raise ArgumentError(f"{{n}} must satisfy n <= {MOST_PARTICIPANTS:,}: got {{n=}}", n=everyone)
-    liars = integer("byzantine", byzantine)
+    liars = integer(argument, byzantine)
     if not 0 <= liars < everyone:
         raise ArgumentError(
-            "{byzantine} must satisfy 0 <= byzantine < n: got {byzantine=}, {n=}",
-            byzantine=liars,
+            f"{{{argument}}} must satisfy 0 <= {argument} < n: got {{{argument}=}}, {{n=}}",
             n=everyone,
+            **{argument: liars},
         )
     return everyone, liars
 

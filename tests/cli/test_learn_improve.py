@@ -38,24 +38,24 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def learn(files: Path, *options: object) -> tuple[Any, ...]:
     table = ("learn", files / "table.csv", "--target", "kind", "--group", "cellar", "--model", "bayes")
-    return (*table, "--test-rows", 0.25, "--byzantine", 0, "--repeats", 1, "--overwrite", *options)
+    return (*table, "--test-rows", 0.25, "--malicious", 0, "--overwrite", *options)
 
 
 def numbers(files: Path, *options: object) -> tuple[Any, ...]:
     table = ("learn", files / "table.csv", "--target", "f12", "--group", "cellar", "--drop", "kind")
-    how = ("--task", "regression", "--model", "tree", "--test-rows", 0.25, "--byzantine", 0, "--overwrite")
+    how = ("--task", "regression", "--model", "tree", "--test-rows", 0.25, "--malicious", 0, "--overwrite")
     return (*table, *how, "--improve", files / "pool.csv", *options)
 
 
 def test_models_are_fitted_again_and_saved_and_no_row_is(files: Path) -> None:
     out = files / "out"
-    asked = learn(files, "--out", out, "--improve", files / "pool.csv", "--check-rows", "all")
+    asked = learn(files, "--out", out, "--improve", files / "pool.csv")
     found = run_json(*asked)
     gained = found["improvement"]
     assert gained["inputs"] == 100
     assert gained["mean"]["after"] > gained["mean"]["before"]
     assert len(gained["participants"]) == 8
-    assert all(each["shown"] == each["rows"] == 6 for each in gained["participants"])
+    assert all(each["shown"] == 3 and each["rows"] == 6 for each in gained["participants"])
     moot: Any = read_moot(out / "moot.skops").moot
     assert all(person.rows == 106 for person in moot.participants_ if person.name not in gained["refused"])
     with pytest.raises(ValueError, match="rows are not kept in copies, pickles or files of a moot"):
@@ -63,14 +63,9 @@ def test_models_are_fitted_again_and_saved_and_no_row_is(files: Path) -> None:
 
 
 def test_what_it_prints(files: Path) -> None:
-    result = run(*learn(files, "--out", files / "shown", "--improve", files / "pool.csv", "--safe"))
+    result = run(*learn(files, "--out", files / "shown", "--improve", files / "pool.csv"))
     assert "Models fitted again to 100 rows whose labels they agreed on." in result.stdout
     assert "Each showed at most 3 of its labelled inputs, and no label." in result.stdout
-
-
-def test_nobody_need_show_a_row(files: Path) -> None:
-    asked = learn(files, "--out", files / "none", "--improve", files / "pool.csv", "--check-rows", 0)
-    assert all(each["shown"] == 0 for each in run_json(*asked)["improvement"]["participants"])
 
 
 def test_models_of_numbers_are_fitted_again_and_saved(files: Path) -> None:
@@ -86,12 +81,9 @@ def test_models_of_numbers_are_fitted_again_and_saved(files: Path) -> None:
 
 def test_what_is_refused(files: Path) -> None:
     out = ("--out", files / "bad")
-    assert_refused("--safe is for models that are fitted again", *learn(files, *out, "--safe"))
     assert_refused("No such file", *learn(files, *out, "--improve", files / "none.csv"))
     assert_refused("is a folder", *learn(files, *out, "--improve", files))
     assert_refused("narrow.csv", *learn(files, *out, "--improve", files / "narrow.csv"))
     assert_refused("empty.csv", *learn(files, *out, "--improve", files / "empty.csv"))
-    assert_refused("--check-rows", *learn(files, *out, "--improve", files / "pool.csv", "--check-rows", "x"))
-    assert_refused("--check-rows is for classes", *numbers(files, *out, "--check-rows", "5"))
     assert_refused("narrow.csv", *numbers(files, *out, "--improve", files / "narrow.csv"))
     assert not (files / "bad" / "moot.skops").exists()

@@ -17,9 +17,11 @@ import skops.io
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import FunctionTransformer
 
-from folkmoot import ConsensusClassifier, ConsensusRegressor, Snowball, StrongConfidence
+from folkmoot import Snowball, StrongConfidence
+from folkmoot.aggregation import HoldoutTrust, PeerReview, Plurality, Pool
 from folkmoot.cli.output import collected_warnings
 from folkmoot.datasets import read_table
+from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
 from folkmoot.learning.base_learners import for_table, models_for
 from folkmoot.runs.learned import LearnedMoot, read_moot
 from support.command import assert_refused, run, run_json
@@ -47,7 +49,7 @@ def learnt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_rows(folder / "patients.csv", 150, 0)
     result = run(
         "learn", folder / "patients.csv", "--target", "ill", "--group", "clinic", "--out", folder / "out",
-        "--model", "tree", "--repeats", 1, "--byzantine", 0,
+        "--model", "tree", "--malicious", 0,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     assert f"for new rows: folkmoot predict {folder / 'out' / 'moot.skops'} NEW.csv" in result.stderr
@@ -63,11 +65,11 @@ def new(tmp_path: Path) -> Path:
 def by_hand(learnt: Path) -> tuple[Any, ConsensusClassifier]:
     data = read_table(learnt.parent / "patients.csv", "ill", "clinic")
     model = for_table(models_for("tree", 1)[0], 3, (2,))
-    return data, ConsensusClassifier([model], random_state=0).fit(data.X, data.y, data.groups)
+    return data, ConsensusClassifier([model], random_state=0).fit(data.X, data.classes[data.y], data.groups)
 
 
 def test_new_rows_are_answered_as_the_estimator_would(learnt: Path, new: Path, tmp_path: Path) -> None:
-    data, moot = by_hand(learnt)
+    _, moot = by_hand(learnt)
     found = run_json("predict", learnt, new, "--out", tmp_path / "answers.csv")
     with new.open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -75,7 +77,7 @@ def test_new_rows_are_answered_as_the_estimator_would(learnt: Path, new: Path, t
         [[float(r["age"]), float(r["pressure"] or "nan"), sorted(TOWNS).index(r["town"])] for r in rows]
     )
     with collected_warnings():
-        answers, likely = data.classes[moot.predict(X)], moot.predict_proba(X)
+        answers, likely = moot.predict(X), moot.predict_proba(X)
         outcome = moot.deliberate(X)
     assert found["answers"] == answers.tolist()
     assert found["classes"] == ["no", "yes"]
@@ -188,13 +190,12 @@ def entry(schema: Any, key: str) -> Any:
         (lambda s: entry(s, "folkmoot").update(content='"0.1.0"'), "was made by folkmoot 0.1.0, and this is"),
         (lambda s: entry(s, "what").update(content='"something"'), "must be a moot of folkmoot learn"),
         (lambda s: s["content"].pop("layout"), "is damaged: KeyError: 'layout'"),
-        (lambda s: entry(s, "classes")["content"].pop(), "is damaged: ValueError: expected that classes"),
         (lambda s: entry(entry(s, "layout"), "features")["content"].pop(),
          "is damaged: ValueError: expected that every column is numbers, words or texts"),
         (lambda s: entry(s, "moot").update(__class__="Popen", __module__="subprocess"),
          "must hold allowed types only: it has subprocess.Popen"),
-        (lambda s: entry(s, "moot").update(__class__="Nothing", __module__="folkmoot.old.classifier"),
-         "allowed types only: it has folkmoot.old.classifier.Nothing; folkmoot learn makes no such"),
+        (lambda s: entry(s, "moot").update(__class__="Nothing", __module__="folkmoot.learning.classifier"),
+         "allowed types only: it has folkmoot.learning.classifier.Nothing; folkmoot learn makes no such"),
         (lambda s: s.clear(), "must be a file that skops wrote"),
     ],
 )  # fmt: skip
@@ -225,53 +226,54 @@ def test_other_files(learnt: Path, new: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("model", "options"),
     [
-        {"model": "nearest", "trust": "peer-review", "check_rows": 5},
-        {"model": "bayes", "trust": "peer-review", "voting": "probabilities", "privacy": 2.0},
-        {"model": "bayes", "trust": "self-anchored"},
-        {"model": "mixed", "voting": "probabilities", "pool": "log"},
-        {"model": "svm", "protocol": Snowball(2, StrongConfidence(), 4)},
+        ("nearest", {"aggregation": PeerReview(rows=5)}),
+        ("bayes", {"aggregation": PeerReview(label_epsilon=2.0), "voting": "probabilities"}),
+        ("bayes", {"aggregation": HoldoutTrust()}),
+        ("tree", {"aggregation": Plurality(least=2)}),
+        ("mixed", {"voting": "probabilities", "aggregation": Pool("log")}),
+        ("svm", {"protocol": Snowball(2, StrongConfidence(), 4)}),
     ],
-)  # fmt: skip
+)
 def test_every_kind_of_moot_comes_back_the_same(
-    learnt: Path, tmp_path: Path, options: dict[str, Any]
+    learnt: Path, tmp_path: Path, model: str, options: dict[str, Any]
 ) -> None:
     data = read_table(learnt.parent / "patients.csv", "ill", "clinic", test_rows=0.4)
-    model, options = options["model"], {key: options[key] for key in options if key != "model"}
     models = [for_table(each, 3, (2,)) for each in models_for(model, 5)]
-    moot = ConsensusClassifier(models, random_state=0, **options).fit(data.X, data.y, data.groups)
+    moot = ConsensusClassifier(models, random_state=0, **options)
+    moot.fit(data.X, data.classes[data.y], data.groups)
     assert data.layout is not None
     assert data.X_test is not None
-    learned = LearnedMoot(moot, data.layout, tuple(data.classes.tolist()))
+    learned = LearnedMoot(moot, data.layout)
     learned.save(tmp_path / "moot.skops")
-    again = read_moot(tmp_path / "moot.skops")
+    again = read_moot(tmp_path)
     with collected_warnings():
         one, two = learned.answers(data.X_test), again.answers(data.X_test)
-        assert one.answer.tolist() == data.classes[moot.predict(data.X_test)].tolist()
+        assert one.answer.tolist() == moot.predict(data.X_test).tolist()
     assert one.to_dict() == two.to_dict()
     assert again.layout == data.layout
 
 
 @pytest.mark.parametrize("model", ["tree", "mixed"])
 def test_moots_on_numbers(learnt: Path, tmp_path: Path, model: str) -> None:
-    data = read_table(learnt.parent / "patients.csv", "age", "clinic", test_rows=0.4)
+    table = learnt.parent / "patients.csv"
+    data = read_table(table, "age", "clinic", test_rows=0.4)
     models = [for_table(each, 3, data.categorical) for each in models_for(model, 5, numbers=True)]
-    moot = ConsensusRegressor(models, weights="peer-review", random_state=0).fit(data.X, data.y, data.groups)
+    moot = ConsensusRegressor(models, aggregation=PeerReview(), random_state=0)
+    moot.fit(data.X, data.y, data.groups)
     assert data.layout is not None
     LearnedMoot(moot, data.layout).save(tmp_path / "moot.skops")
-    found = run_json("predict", tmp_path / "moot.skops", learnt.parent / "patients.csv")
-    whole = data.layout.rows(read_again(learnt.parent / "patients.csv"))
+    found = run_json("predict", tmp_path / "moot.skops", table)
+    whole = data.layout.rows(read_again(table))
     np.testing.assert_allclose(found["answers"], moot.predict(whole))
-    if model == "tree":
-        plain = ConsensusRegressor(models, random_state=0).fit(data.X, data.y, data.groups)
-        each = np.array([own.predict(whole) for own in plain.estimators_])
-        firmness = LearnedMoot(plain, data.layout).answers(whole).firmness
-        np.testing.assert_allclose(firmness, each.max(axis=0) - each.min(axis=0))
-    with (learnt.parent / "patients.csv").open(newline="") as file:
+    np.testing.assert_allclose(read_moot(tmp_path).predict(table), moot.predict(whole))
+    each = np.array([own.predict(whole) for own in moot.estimators_])
+    np.testing.assert_allclose(found["spread"], each.max(axis=0) - each.min(axis=0))
+    with table.open(newline="") as file:
         truth = [float(row["age"]) for row in csv.DictReader(file)]
     assert found["error"] == pytest.approx(np.sqrt(np.mean((np.array(found["answers"]) - truth) ** 2)))
-    assert "root mean squared error: " in run("predict", tmp_path, learnt.parent / "patients.csv").stdout
+    assert "root mean squared error: " in run("predict", tmp_path, table).stdout
 
 
 def read_again(path: Path) -> Any:
@@ -293,15 +295,12 @@ def test_a_moot_that_reads_texts(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="review holds texts"):
         data = read_table(tmp_path / "t.csv", "good", "shop", test_rows=0.3)
     models = [for_table(each, 1, (), data.texts) for each in models_for("logistic", 3)]
-    moot = ConsensusClassifier(models, random_state=0).fit(data.X, data.y, data.groups)
+    moot = ConsensusClassifier(models, random_state=0).fit(data.X, data.classes[data.y], data.groups)
     assert data.layout is not None
-    LearnedMoot(moot, data.layout, tuple(data.classes.tolist())).save(tmp_path / "moot.skops")
+    LearnedMoot(moot, data.layout).save(tmp_path / "moot.skops")
     (tmp_path / "new.csv").write_text("review\na warm and kind boat\nhow rude and cold\n\n")
     found = run_json("predict", tmp_path, tmp_path / "new.csv")
     assert found["answers"] == ["yes", "no"]
-    assert (
-        found["answers"]
-        == data.classes[moot.predict(data.layout.rows(read_again(tmp_path / "new.csv")))].tolist()
-    )
+    assert found["answers"] == moot.predict(data.layout.rows(read_again(tmp_path / "new.csv"))).tolist()
     with zipfile.ZipFile(tmp_path / "moot.skops") as archive:
         assert not any(b"rude" in archive.read(name) for name in archive.namelist())

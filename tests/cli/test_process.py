@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
         (0, "deliberate {}/votes.csv --repeats 2"),
         (
             0,
-            "learn {}/table.csv --target ill --group clinic --model bayes --overwrite --byzantine 0 --out {}",
+            "learn {}/table.csv --target ill --group clinic --model bayes --overwrite --malicious 0 --out {}",
         ),
         (2, "demo --out {}/votes.csv"),
         (0, "roster check {}/roster.toml"),

@@ -26,7 +26,7 @@ AGGREGATIONS: Final[dict[str, type[Aggregation]]] = {
     "dawid-skene": DawidSkene,
     "weighted": Weighted,
     "peer-review": PeerReview,
-    "holdout-trust": HoldoutTrust,
+    "own": HoldoutTrust,
     "pool": Pool,
     "trimmed-mean": TrimmedMean,
     "median": Median,
@@ -66,6 +66,7 @@ def aggregation_called(typed: str) -> Aggregation:
     """
     found = _TYPED.fullmatch(typed)
     names = {name.replace("-", ""): kind for name, kind in AGGREGATIONS.items()}
+    names |= {kind.__name__.lower(): kind for kind in AGGREGATIONS.values()}
     kind = None if found is None else names.get(re.sub("[-_]", "", found[1]).lower())
     if found is None or kind is None:
         raise checks.ArgumentError(

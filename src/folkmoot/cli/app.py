@@ -25,7 +25,7 @@ class Entry(NamedTuple):
 COMMANDS: Final = {
     "demo": Entry(
         "folkmoot.cli.demo:demo",
-        "Show what it does: 101 participants with small models of their own agree on digits; up to 60 lie.",
+        "Show what it does: 101 participants with small models of their own agree on digits; 30 lie.",
     ),
     "learn": Entry(
         "folkmoot.cli.learn:learn",
@@ -37,7 +37,7 @@ COMMANDS: Final = {
     ),
     "deliberate": Entry(
         "folkmoot.cli.deliberate:deliberate",
-        "Let the workers of a vote file talk until they agree, beside every centralised answer.",
+        "Answer every task of a vote file, beside the majority and other ways to answer.",
     ),
     "cluster": Entry(
         "folkmoot.cli.cluster:cluster",

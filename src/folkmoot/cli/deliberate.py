@@ -1,4 +1,4 @@
-"""``folkmoot deliberate``: votes from a file, consensus beside every centralised answer."""
+"""``folkmoot deliberate``: votes from a file, their answer beside other ways to answer."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from folkmoot.cli.options import (
-    INT,
+    COUNCIL,
     AlphaOrLocal,
+    Believe,
     Beta,
     Device,
     Json,
     KOrAll,
     LabelColumn,
+    Malicious,
     Participants,
     Play,
     Plot,
@@ -25,16 +27,16 @@ from folkmoot.cli.options import (
     TaskColumn,
     WorkerColumn,
     asked,
-    check_simulated,
+    believed,
     check_workers,
     device_called,
+    protocol_typed,
     whole_alpha,
 )
 from folkmoot.cli.output import (
     collected_warnings,
     json_key,
     new_file,
-    number,
     page_path,
     picture_path,
     print_json,
@@ -47,66 +49,82 @@ from folkmoot.cli.participant_output import print_participants
 
 if TYPE_CHECKING:
     from folkmoot.adversaries import Adversary
-    from folkmoot.comparison import Line, Report
+    from folkmoot.comparing import Report
+    from folkmoot.council import Council
     from folkmoot.files.vote_files import VoteTable
-    from folkmoot.outcome import Outcome
     from folkmoot.protocols import SnowProtocol
-    from folkmoot.votes import Missing, Votes
+    from folkmoot.votes import Missing
+
+_FILES, _LIES = "The files", "Experiment: some participants lie"
 
 
 def deliberate(
     votes: Annotated[
         Path,
         typer.Argument(
-            metavar="VOTES", help="Columns task,worker,label: CSV, .gz or .parquet.", show_default=False
+            metavar="VOTES",
+            help="Columns task,worker,label, or a column for each worker: CSV, .gz or .parquet.",
+            show_default=False,
         ),
     ],
     truth: Annotated[
         Path | None,
-        typer.Option("--truth", help="Columns task,label: the right answers.", show_default=False),
+        typer.Option(
+            "--truth",
+            help="Columns task,label: the right answers.",
+            show_default=False,
+            rich_help_panel=_FILES,
+        ),
     ] = None,
-    task_column: TaskColumn = "task",
-    worker_column: WorkerColumn = "worker",
-    label_column: LabelColumn = "label",
-    protocol: Protocol = "slush",
-    k: KOrAll = None,
-    alpha: AlphaOrLocal = None,
-    beta: Beta = 20,
-    byzantine: Annotated[
-        int, typer.Option("--byzantine", help="How many participants lie; --seed draws which.", **INT)
-    ] = 0,
-    attack: Annotated[
-        str,
-        typer.Option("--attack", help="One of: {attacks}."),
-    ] = "malicious",
-    trust: Annotated[
-        bool, typer.Option("--trust", help="Let each learn from --gold and all votes whom to believe.")
-    ] = False,
-    peer_review: Annotated[
-        bool, typer.Option("--peer-review", help="Let all learn from --gold and all votes what is right.")
-    ] = False,
     gold: Annotated[
         Path | None,
         typer.Option(
             "--gold",
-            help="Columns task,label: tasks whose label is known.",
+            help="Columns task,label: tasks whose label --believe may use; they are not scored.",
             show_default=False,
+            rich_help_panel=_FILES,
         ),
     ] = None,
+    task_column: TaskColumn = "task",
+    worker_column: WorkerColumn = "worker",
+    label_column: LabelColumn = "label",
+    skip_unlabelled: Annotated[
+        bool,
+        typer.Option("--skip-unlabelled", help="Leave out rows without a label.", rich_help_panel=_FILES),
+    ] = False,
+    last_vote: Annotated[
+        bool,
+        typer.Option(
+            "--last-vote",
+            help="Of several votes of a worker on a task the last counts.",
+            rich_help_panel=_FILES,
+        ),
+    ] = False,
+    believe: Believe = None,
+    protocol: Protocol = "council",
+    k: KOrAll = None,
+    alpha: AlphaOrLocal = None,
+    beta: Beta = 20,
+    rounds: RoundsEach = 50,
+    repeats: Repeats = 10,
+    device: Device = "cpu",
     missing: Annotated[
         str,
         typer.Option(
             "--missing",
-            help="A worker without a vote on a task: absent, or uncoloured (it talks and takes a label).",
+            help="A worker without a vote on a task: absent, or uncoloured (it is asked and takes a label).",
         ),
     ] = "absent",
-    rounds: RoundsEach = 50,
-    repeats: Repeats = 10,
+    malicious: Malicious = 0,
+    attack: Annotated[
+        str, typer.Option("--attack", help="How: {attacks}.", rich_help_panel=_LIES)
+    ] = "malicious",
     seed: Seed = 0,
-    device: Device = "cpu",
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Write task,label,agreement of the first talk here.", show_default=False),
+        typer.Option(
+            "--out", help="Write each task's answer, agreement and probabilities here.", show_default=False
+        ),
     ] = None,
     participants: Participants = False,
     why: Annotated[
@@ -122,97 +140,100 @@ def deliberate(
     plot: Plot = None,
     play: Play = None,
 ) -> None:
-    """Let the workers of a vote file talk until they agree, beside every centralised answer."""
+    """Answer every task of a vote file, beside the majority and other ways to answer."""
     from folkmoot import explanation
-    from folkmoot.adversaries import handed_in
-    from folkmoot.cli.gold_tasks import check_enough, check_gold, read_gold, trust_as_dict, trust_in_words
-    from folkmoot.comparing.printing import times
-    from folkmoot.comparison import compare
+    from folkmoot.comparing import compare
     from folkmoot.files.vote_files import read_votes
 
     path, page = picture_path(plot), page_path(play)
     new_file("--out", out)
-    check_gold(trust, peer_review, gold)
-    check_simulated(protocol)
+    aggregation = believed(believe)
+    if aggregation is not None and "labels" not in aggregation.takes:
+        raise ValueError(
+            f"--believe {believe} is for {' and '.join(aggregation.takes)}, and {votes} holds labels: take "
+            "plurality, dawid-skene or peer-review"
+        )
     without = _missing(missing)
-    columns: dict[str, Any] = {"task": task_column, "worker": worker_column, "label": label_column}
-    golden = None if gold is None else read_gold(votes, truth, gold, **columns)
-    if golden is not None and peer_review:
-        check_enough(golden, gold)
-    table = read_votes(votes, truth, **columns) if golden is None else golden.table
+    _check_options(protocol, believe, page, k=k, alpha=alpha)
+    table = read_votes(
+        votes,
+        truth,
+        gold,
+        task=task_column,
+        worker=worker_column,
+        label=label_column,
+        skip_unlabelled=skip_unlabelled,
+        last_vote=last_vote,
+    )
     check_workers(table, votes, worker_column)
-    explained = _tasks_to_explain(why or [], table, votes, gold)
-    classes = len(table.labels)
+    explained = _tasks_to_explain(why or [], table, votes)
     notes = _left_out(table)
-    adversaries = _adversaries(table, byzantine, attack, seed)
-    seen = handed_in(table.votes, adversaries, table.truth, classes, missing=without)
-    rule = _protocol(table, seen, protocol, k, alpha, beta, notes)
+    adversaries = _adversaries(table, malicious, attack, seed)
+    rule = _protocol(table, adversaries, protocol, k, alpha, beta, without, notes)
+    several = protocol != COUNCIL
+    run: dict[str, Any] = {}
+    if several:
+        run = {"rounds": rounds, "device": device_called(device), "record": bool(path or page)}
     with collected_warnings() as lines, progress_bar("deliberating") as progress:
         report = compare(
-            table.votes,
+            table,
             rule,
-            truth=table.truth,
+            aggregation=aggregation,
             adversaries=adversaries,
-            anchors=None if golden is None else golden.gold,
-            trust="peer-review" if peer_review else "self-anchored",
-            names=table.workers,
-            labels=table.labels,
-            rounds=rounds,
-            repeats=repeats,
+            repeats=repeats if several else 1,
             seed=seed,
             missing=without,
-            device=device_called(device),
-            record=path is not None or page is not None,
             progress=progress,
+            **run,
         )
     notes += lines
-    result = _as_dict(report, table, protocol)
-    if golden is not None:
-        result |= trust_as_dict(golden.gold, report, table.workers)
-        notes.insert(0, trust_in_words(golden.gold, report))
-    others = [(line.name.removeprefix("talk "), line) for line in report.lines if line.name != report.talk]
-    result |= {json_key(name): line.accuracy for name, line in others}
-    result["scores"] = {json_key(name): dict(line.scores) for name, line in others} | {
-        "consensus": dict(report.line(report.talk).scores)
-    }
-    result["warnings"] = notes
     reasons = [explanation.explain(report.outcome, i, called=table.tasks[i]) for i in explained]
+    result = _as_dict(report, table, protocol)
+    result["warnings"] = notes
     if why:
         result["why"] = [reason.to_dict() for reason in reasons]
     if out is not None:
-        _write(out, report.outcome, table)
+        _write(out, report, table)
     if json:
         print_json(result)
     else:
-        by_trust = (" by peer review" if peer_review else " by trust") if report.listeners else ""
-        own = (f"{protocol}{by_trust}, {times(repeats)}", report.line(report.talk))
         print_table(
-            f"{report.n_participants} participants, {report.inputs} inputs, {classes} classes",
-            ["who decides", "accuracy", *_scores(report), "undecided"],
-            [_row(name, line, _scores(report)) for name, line in [*others, own]],
-            _note(result, report, notes),
-        )
-        print_participants(report.participant_table, whole=participants)
+            report.title, report.columns, [report.cells(line) for line in report.lines],
+            [*report.notes, *notes], left=("note",),
+        )  # fmt: skip
+        print_participants(report.participants, whole=participants)
         for reason in reasons:
             say("", *str(reason).split("\n"))
     if path:
         from folkmoot.report import deliberation_figure as pictures
 
         save_picture(pictures.deliberation(report), path)
-    if page is not None and report.recorded is not None:
+    if page is not None:
         from folkmoot.watching import play as write_page
 
         write_page(
-            report.recorded,
+            report.outcome,
             page,
             truth=table.truth,
             input_names=table.tasks,
-            title=f"{report.n_participants} workers talk about {report.inputs} tasks",
+            title=f"{report.n_participants} workers vote on {report.inputs} tasks",
         )
         say(f"wrote {page} (open it in a browser)", error=True)
 
 
-def _tasks_to_explain(named: list[str], table: VoteTable, votes: Path, gold: Path | None) -> list[int]:
+def _check_options(protocol: str, believe: str | None, page: Path | None, **rounds: Any) -> None:
+    """Options that do not go together."""
+    if protocol != COUNCIL:
+        if believe is not None:
+            raise ValueError(f"--believe is for --protocol council: leave it out with --protocol {protocol}")
+        return
+    given = next((name for name, value in rounds.items() if value is not None), None)
+    given = "play" if given is None and page is not None else given
+    if given is not None:
+        raise ValueError(f"--{given} is for protocols with rounds: add --protocol slush, or leave it out")
+
+
+def _tasks_to_explain(named: list[str], table: VoteTable, votes: Path) -> list[int]:
     """The tasks of ``--why`` by number; a wrong name is met with those that are near it."""
     from difflib import get_close_matches
 
@@ -220,10 +241,7 @@ def _tasks_to_explain(named: list[str], table: VoteTable, votes: Path, gold: Pat
     for task in named:
         if task not in place:
             near = get_close_matches(task, table.tasks, n=5, cutoff=0.5) or table.tasks[:5]
-            besides = "" if gold is None else f" that is not in {gold}"
-            raise ValueError(
-                f"--why must name a task of {votes}{besides}, such as {', '.join(near)}: got {task!r}"
-            )
+            raise ValueError(f"--why must name a task of {votes}, such as {', '.join(near)}: got {task!r}")
     return [place[task] for task in named]
 
 
@@ -244,29 +262,43 @@ def _missing(typed: str) -> Missing:
 
 
 def _protocol(
-    table: VoteTable, seen: Votes, name: str, k: int | None, alpha: str | None, beta: int, notes: list[str]
-) -> SnowProtocol[Any]:
+    table: VoteTable,
+    adversaries: dict[int, Adversary],
+    name: str,
+    k: int | None,
+    alpha: str | None,
+    beta: int,
+    missing: Missing,
+    notes: list[str],
+) -> Council | SnowProtocol[Any]:
     from folkmoot.checks import DEFAULT_K
-    from folkmoot.comparison import judged_accuracies
-    from folkmoot.protocols import named_protocol
-    from folkmoot.thresholds import StrongConfidence
+    from folkmoot.protocols import SnowProtocol
 
     participants = len(table.workers)
-    size, least = asked(participants, k)
+    local = alpha == "local"
+    rule = protocol_typed(name, participants, k, None if local else whole_alpha(alpha), beta)
+    if not isinstance(rule, SnowProtocol):
+        return rule
+    size, _ = asked(participants, k)
     if k is None and size < DEFAULT_K:
         notes.append(f"only {participants} participants: k = {size}")
-    threshold: int | StrongConfidence
-    if alpha == "local":
-        notes.append(
-            "local thresholds from accuracies estimated without labels (Dawid-Skene)"
-            if table.truth is None
-            else "local thresholds from accuracies on the truth itself, as in the paper"
-        )
-        threshold = StrongConfidence(judged_accuracies(seen, len(table.labels), table.truth))
-    else:
-        given = whole_alpha(alpha)
-        threshold = least if given is None else given
-    return named_protocol(name, size, threshold, beta=beta)
+    if not local:
+        return rule
+    from dataclasses import replace
+
+    from folkmoot.adversaries import handed_in
+    from folkmoot.comparing import judged_accuracies
+    from folkmoot.thresholds import StrongConfidence
+
+    classes = len(table.labels)
+    seen = handed_in(table.votes, adversaries, table.truth, classes, missing=missing)
+    notes.append(
+        "local thresholds from accuracies estimated without labels (Dawid-Skene)"
+        if table.truth is None
+        else "local thresholds from accuracies on the truth itself, as in the paper"
+    )
+    skills = judged_accuracies(seen, classes, table.truth)
+    return replace(rule, alpha=StrongConfidence(skills))
 
 
 def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[int, Adversary]:
@@ -277,7 +309,7 @@ def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[i
 
     if attack not in ATTACKS:
         raise ValueError(f"--attack must be one of {', '.join(ATTACKS)}: got {attack!r}")
-    participants, liars = checks.population(len(table.workers), count)
+    participants, liars = checks.population(len(table.workers), count, argument="adversaries")
     checks.integer("seed", seed, least=0)
     kind = ATTACKS[attack]
     if liars and Knows.TRUTH in kind.knows:
@@ -293,73 +325,35 @@ def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[i
 
 
 def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
-    from folkmoot.protocols import PROTOCOLS
-
-    consensus = report.line(report.talk)
-    return {
-        "participants": report.n_participants,
-        "inputs": report.inputs,
-        "classes": report.classes,
-        "labels": table.labels,
-        "byzantine": len(report.byzantine),
-        "protocol": protocol,
-        **{name: consensus.accuracy if name == protocol else None for name in PROTOCOLS},
-        "consensus": consensus.accuracy,
-        "standard_error": consensus.standard_error,
-        "agreement": report.agreement,
-        "settled": report.settled,
-        "undecided": report.undecided,
-        "tied": consensus.tied,
-        "rounds": report.rounds,
-        "queries": float(report.outcome.queries.mean()),
-        "repeats": report.repeats,
-        "seconds": round(report.seconds, 6),
-        "participant_table": report.participant_table.to_list(),
-    }
+    found = report.to_dict()
+    lines = {json_key(line.name): line.score for line in report.lines}
+    return {**found, "labels": table.labels, "protocol": protocol, "how": found["protocol"], **lines}
 
 
-def _scores(report: Report) -> list[str]:
-    """The scores beside accuracy; none without truth."""
-    from folkmoot.comparing.how_sure.scores import TITLES
-
-    return [title for name, title in TITLES.items() if name in report.line(report.talk).scores]
-
-
-def _row(name: str, line: Line, titles: list[str]) -> list[str]:
-    from folkmoot.comparing.how_sure.scores import TITLES
-    from folkmoot.comparing.printing import plus_minus
-
-    scores = [line.scores.get(name) for name, title in TITLES.items() if title in titles]
-    return [
-        name,
-        "-" if line.accuracy is None else number(line.accuracy) + plus_minus(line.standard_error),
-        *("-" if score is None else f"{score:.4f}" for score in scores),
-        "-" if line.undecided is None else f"{line.undecided:g}",
-    ]
-
-
-def _note(result: dict[str, Any], report: Report, notes: list[str]) -> list[str]:
-    from folkmoot.comparing.printing import byzantine_in_words, times
-
-    lines = [
-        f"agreement {number(result['agreement'])}, settled {number(result['settled'])}, "
-        f"{result['rounds']:.1f} rounds a participant, {result['queries']:,.0f} requests, "
-        f"{result['seconds']:.2f} s, talked {times(result['repeats'])}"
-    ]
-    if result["byzantine"]:
-        lines.append(f"{byzantine_in_words(result['byzantine'])}; mean and best are of the others")
-    return [*lines, *report.about_undecided, *report.about_scores, *notes]
-
-
-def _write(path: Path, outcome: Outcome, table: VoteTable) -> None:
+def _write(path: Path, report: Report, table: VoteTable) -> None:
+    """A row for each task; of several repetitions the first."""
     import numpy as np
 
+    from folkmoot.council import CouncilOutcome
     from folkmoot.files.tabular import write_table
+    from folkmoot.votes import UNCOLOURED
 
-    answers, agreement = np.atleast_2d(outcome.answers)[0], np.atleast_2d(outcome.agreement)[0]
-    rows = zip(table.tasks, answers.tolist(), agreement.tolist(), strict=True)
+    outcome = report.outcome
+    decided, agreement = np.atleast_2d(outcome.decision)[0], np.atleast_2d(outcome.agreement)[0]
+    likely, header = np.empty((len(decided), 0)), ["task", "label", "agreement"]
+    if isinstance(outcome, CouncilOutcome):
+        likely = outcome.aggregated.probabilities(len(table.labels))
+        header += [f"p({label})" for label in table.labels]
     write_table(
         path,
-        ["task", "label", "agreement"],
-        ([task, "" if label is None else str(label), f"{share:.4f}"] for task, label, share in rows),
+        header,
+        (
+            [
+                task,
+                "" if each == UNCOLOURED else table.labels[each],
+                f"{share:.4f}",
+                *(f"{p:.4f}" for p in chances),
+            ]
+            for task, each, share, chances in zip(table.tasks, decided, agreement, likely, strict=True)
+        ),
     )

@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from folkmoot.cli.options import Jobs, Json, Participants, Seed
-from folkmoot.cli.output import collected_warnings, print_json, progress_bars, say
-from folkmoot.cli.participant_output import print_participants
-from folkmoot.cli.study_output import as_dict, check_folder, print_study, write_study
+from folkmoot.cli.options import Jobs, Json, Seed
+from folkmoot.cli.output import collected_warnings, print_json, print_table, progress_bars, say
+from folkmoot.cli.study_output import as_dict, check_folder, write_study
 
 
 def demo(
@@ -19,10 +18,9 @@ def demo(
     ),
     seed: Seed = 0,
     jobs: Jobs = None,
-    participants: Participants = False,
     json: Json = False,
 ) -> None:
-    """Show what it does: 101 participants with small models of their own agree on digits; up to 60 lie."""
+    """Show what it does: 101 participants with small models of their own agree on digits; 30 lie."""
     from folkmoot.runs.study import Demo
     from folkmoot.runs.study import demo as play
 
@@ -34,31 +32,31 @@ def demo(
     if json:
         print_json(found)
     else:
-        report = study.report(study.watched)
-        sizes = study.data.summary().sizes
-        few, many = sizes.min(), sizes.max()
-        print_study(
-            study,
+        report, sizes = study.reports[0], study.data.summary().sizes
+        lines = [
+            ("one participant alone, on average", "mean participant"),
+            ("the majority of all votes", "majority"),
+            ("the moot, by peer review", "mean final vote"),
+        ]
+        rows = [[said, *(_share(each.score(name)) for each in study.reports)] for said, name in lines]
+        print_table(
             [
-                f"{report.n_participants} participants have {few} to {many} digits each, show them to nobody "
-                "(but for peer review),",
-                "fit small models of their own to four fifths and measure them on the rest. Then they talk",
-                f"about {report.inputs} new digits (Slush, k={Demo.k}, alpha={Demo.alpha}). "
-                "Accuracy, by how many of",
-                "them are perfectly malicious:",
+                f"{report.n_participants} participants have {sizes.min()} to {sizes.max()} digits each and "
+                "fit small models of their own.",
+                f"All answer {report.inputs} new digits. How many are right:",
             ],
+            ["who answers", "nobody lies", *(f"{count} lie" for count in study.malicious[1:])],
+            rows,
             [
-                f"With {study.watched} of them malicious: {report.notes[0]}.",
-                "Majority to stacking need a "
-                "server that sees all votes; stacking needs labels there as well.",
-                "By trust: each learns from "
-                "the rest and from all first votes whom to believe. One that does not show that it beats",
-                "chance does not anchor and has no say; agreement is of those who do.",
-                f"Peer review, and it alone: {study.shown}.",
-                f"{Demo.reviewers} that never lie learn from all votes on them whom to believe on what, and "
-                "talk; those who are always",
-                "wrong are read backwards, so that they help.",
+                "A liar knows the right digit and always says another. Peer review: everybody shows up to "
+                f"{Demo.rows} of its digits,",
+                f"all answer these, and each learns from the answers whom to believe ({study.shown}).",
+                "Those who always lie give themselves away, so they even help.",
+                "A moot of nodes that sign what they decide, and how to verify it: folkmoot local.",
             ],
         )
-        print_participants(report.participant_table, whole=participants)
     say(where, error=True)
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -11,11 +11,16 @@ import typer
 from typer.core import TyperCommand
 
 if TYPE_CHECKING:
+    from folkmoot.aggregation import Aggregation
+    from folkmoot.council import Council
     from folkmoot.files.vote_files import VoteTable
+    from folkmoot.protocols import SnowProtocol
     from folkmoot.sampling import Everyone, Others
     from folkmoot.simulation.play_options import Device as DeviceName
 
 SAMPLING = ("everyone", "others")
+COUNCIL = "council"
+MOOT_PANEL = "The moot"  # a group of options
 
 
 def whole_number(text: str) -> int:
@@ -89,20 +94,33 @@ def check_workers(table: VoteTable, path: Path, column: str) -> None:
         )
 
 
-def check_simulated(protocol: str) -> str:
-    """What ``--protocol`` names, or ValueError if there is none such."""
-    from folkmoot.protocols import PROTOCOLS
+def believed(typed: str | None) -> Aggregation | None:
+    """The aggregation that ``--believe`` names; None for the default."""
+    from folkmoot.aggregation.naming import aggregation_called
 
-    if protocol not in PROTOCOLS:
-        raise ValueError(f"--protocol must be one of {', '.join(PROTOCOLS)}: got {protocol!r}")
-    return protocol
+    return None if typed is None else aggregation_called(typed)
+
+
+def protocol_typed(
+    name: str, participants: int, k: int | None = None, alpha: int | None = None, beta: int = 20
+) -> Council | SnowProtocol[Any]:
+    """The protocol that ``--protocol`` names, among so many participants."""
+    from folkmoot.protocols import PROTOCOLS, named_protocol
+
+    if name == COUNCIL:
+        from folkmoot.council import Council
+
+        return Council()
+    if name not in PROTOCOLS:
+        raise ValueError(f"--protocol must be one of {COUNCIL}, {', '.join(PROTOCOLS)}: got {name!r}")
+    return named_protocol(name, *asked(participants, k, alpha), beta=beta)
 
 
 class ListingCommand(TyperCommand):
-    """A command whose help names the protocols and attacks there are; only its help imports them."""
+    """A command whose help names the protocols, attacks and aggregations; only its help imports them."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """As usual, with the names in place of ``{protocols}`` and ``{attacks}``."""
+        """As usual, with the names in place of ``{protocols}`` and the like."""
         with self.naming():
             super().format_help(ctx, formatter)
 
@@ -113,11 +131,18 @@ class ListingCommand(TyperCommand):
         helps = {option: told for option, told in helps.items() if "{" in told}
         if helps:
             from folkmoot.adversaries import ATTACKS
+            from folkmoot.aggregation.naming import AGGREGATIONS
             from folkmoot.protocols import PROTOCOLS
 
+            lists: dict[str, Iterable[str]] = {
+                "{protocols}": PROTOCOLS,
+                "{attacks}": ATTACKS,
+                "{aggregations}": AGGREGATIONS,
+            }
             for option, told in helps.items():
-                named = told.replace("{protocols}", ", ".join(PROTOCOLS))
-                vars(option)["help"] = named.replace("{attacks}", ", ".join(ATTACKS))
+                for mark, names in lists.items():
+                    told = told.replace(mark, ", ".join(names))
+                vars(option)["help"] = told
         try:
             yield
         finally:
@@ -215,8 +240,38 @@ Seed = Annotated[
 Device = Annotated[
     str, typer.Option("--device", help="Where talks are played: cpu, cuda (a GPU) or auto; the same bits.")
 ]
-Protocol = Annotated[str, typer.Option("--protocol", help="One of: {protocols}.")]
-Beta = Annotated[int, typer.Option("--beta", help="Wins in a row after which a participant decides.", **INT)]
+Protocol = Annotated[
+    str,
+    typer.Option(
+        "--protocol",
+        help="How votes are exchanged: council (all know one table), or for plain labels {protocols}.",
+        rich_help_panel=MOOT_PANEL,
+    ),
+]
+Believe = Annotated[
+    str | None,
+    typer.Option(
+        "--believe",
+        help="How a council makes an answer of all votes: {aggregations}; parameters as in "
+        "peer-review(rows=5).",
+        show_default="plurality; of probabilities pool, of numbers trimmed-mean",
+        rich_help_panel=MOOT_PANEL,
+    ),
+]
+Malicious = Annotated[
+    int,
+    typer.Option(
+        "--malicious",
+        help="How many participants lie; --seed draws which.",
+        rich_help_panel="Experiment: some participants lie",
+        **INT,
+    ),
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Write over files that are there.")]
+Beta = Annotated[
+    int,
+    typer.Option("--beta", help="Wins in a row after which a participant decides.", **INT),
+]
 KOrAll = Annotated[
     int | None,
     typer.Option("--k", help="Peers asked in a query.", show_default="10, or all others", **INT),
@@ -225,7 +280,7 @@ RoundsEach = Annotated[
     int,
     typer.Option("--rounds", help="Rounds at most; in one each participant asks once, on average.", **INT),
 ]
-Repeats = Annotated[int, typer.Option("--repeats", help="How often to repeat the talk.", **INT)]
+Repeats = Annotated[int, typer.Option("--repeats", help="How often to run it.", **INT)]
 Jobs = Annotated[
     int | None,
     typer.Option("--jobs", help="Processes that fit and predict; -1 is one a core.", show_default="1", **INT),

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 from folkmoot.cli.output import print_table, say
 
 if TYPE_CHECKING:
-    from folkmoot.comparison.who.groups import GroupTable
-    from folkmoot.comparison.who.rows import RowTable
+    from folkmoot.comparing import Joining, ParticipantTable
 
 ALL_SHOWN = "--participants shows all, --json has them"
 
 
-def print_participants(table: RowTable[Any], *, whole: bool = False, how: str = ALL_SHOWN) -> None:
+def print_participants(table: ParticipantTable | Any, *, whole: bool = False, how: str = ALL_SHOWN) -> None:
     """A row for each participant; of many, those with findings, the best and the worst, unless ``whole``."""
     rows = table.rows if whole else table.brief()
     if rows:
         say("")
-        print_table(table.title, *table.cells(rows), table.left_out(len(rows), how), left=("role", "finding"))
+        header, cells = table.cells(rows)
+        print_table(table.title, header, cells, table.left_out(len(rows), how), left=("role", "finding"))
 
 
-def print_joining(table: GroupTable[Any] | None, *, whole: bool = False, how: str = ALL_SHOWN) -> None:
+def print_joining(table: Joining | None, *, whole: bool = False, how: str = ALL_SHOWN) -> None:
     """Each group alone and together on its own rows; nothing if that was not compared."""
     if table is None:
         return

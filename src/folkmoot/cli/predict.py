@@ -11,7 +11,7 @@ import typer
 
 from folkmoot.cli.learn_checks import MOOT_FILE
 from folkmoot.cli.learn_output import write_answers
-from folkmoot.cli.options import Everything, Json
+from folkmoot.cli.options import Everything, Json, Overwrite
 from folkmoot.cli.output import collected_warnings, new_file, print_json, print_table, say
 from folkmoot.cli.study_output import check_new
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from folkmoot.arrays import Array
     from folkmoot.datasets.layout import Layout
     from folkmoot.datasets.sheets import Sheet
-    from folkmoot.runs.learned import Answers, LearnedMoot
+    from folkmoot.runs.learned import LearnedMoot, TableAnswers
 
 _SHOWN = 20  # rows that are printed unless all are wanted
 
@@ -42,7 +42,7 @@ def predict(
     out: Annotated[
         Path | None, typer.Option("--out", help="Write all answers into this CSV file.", show_default=False)
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over that file.")] = False,
+    overwrite: Overwrite = False,
     everything: Everything = False,
     json: Json = False,
 ) -> None:
@@ -85,7 +85,7 @@ def predict(
         say(f"wrote {out}", error=True)
 
 
-def _answered(learned: LearnedMoot, X: Array, file: Path) -> Answers:
+def _answered(learned: LearnedMoot, X: Array, file: Path) -> TableAnswers:
     """The answers; what cannot happen to a moot that ``learn`` wrote is told in one line as well."""
     try:
         return learned.answers(X)
@@ -101,7 +101,7 @@ def _truth(sheet: Sheet, layout: Layout) -> list[str]:
     return cells if all(cells) else []
 
 
-def _known(truth: list[str], answers: Answers, sheet: Sheet) -> dict[str, float]:
+def _known(truth: list[str], answers: TableAnswers, sheet: Sheet) -> dict[str, float]:
     """How well it answers, where the file has the truth: the share of right labels, or how far it is off."""
     if not truth:
         return {}
@@ -115,7 +115,7 @@ def _known(truth: list[str], answers: Answers, sheet: Sheet) -> dict[str, float]
     return {"error": math.dist(answers.answer.tolist(), numbers) / math.sqrt(len(right))}
 
 
-def _print(answers: Answers, sheet: Sheet, found: dict[str, Any], everything: bool) -> None:
+def _print(answers: TableAnswers, sheet: Sheet, found: dict[str, Any], everything: bool) -> None:
     cells = answers.cells()
     shown = len(cells) if everything else min(len(cells), _SHOWN)
     rows = [[str(line), *each] for line, each in zip(sheet.lines[:shown], cells[:shown], strict=True)]
@@ -123,9 +123,9 @@ def _print(answers: Answers, sheet: Sheet, found: dict[str, Any], everything: bo
     undecided = int(answers.undecided.sum())
     if undecided:
         why = (
-            "no label had a majority, so the answer is the likeliest"
+            "tied, or nobody answers; the answer is the first of the tied labels"
             if answers.classes
-            else "not close enough"
+            else "nobody gave a number"
         )
         notes.append(f"undecided: {undecided:,} of them ({why})")
     if "accuracy" in found:

@@ -10,6 +10,8 @@ from typing import Any, Final
 
 # What Python calls otherwise than the prompt does.
 _CALLED: Final = {
+    "aggregation": "believe",
+    "adversaries": "malicious",
     "n_jobs": "jobs",
     "random_state": "seed",
     "scoring": "score",

@@ -3,6 +3,7 @@
 from folkmoot.comparing.comparing import compare, report_on
 from folkmoot.comparing.independence import Independence
 from folkmoot.comparing.joining import JoinedRow, Joining, compare_alone
+from folkmoot.comparing.judging import judged_accuracies
 from folkmoot.comparing.metric import ACCURACY, ERROR, Metric
 from folkmoot.comparing.participants import ParticipantRow, ParticipantTable
 from folkmoot.comparing.report import CONSENSUS, Line, Report
@@ -21,5 +22,6 @@ __all__ = [
     "Report",
     "compare",
     "compare_alone",
+    "judged_accuracies",
     "report_on",
 ]

@@ -3,14 +3,18 @@
 from folkmoot.learning.classifier import ConsensusClassifier
 from folkmoot.learning.clusterer import ConsensusClusterer
 from folkmoot.learning.consensus_estimator import ProtocolWarning
+from folkmoot.learning.function_model import FunctionModel
 from folkmoot.learning.participants import Participant, ParticipantWarning
 from folkmoot.learning.regressor import ConsensusRegressor
+from folkmoot.learning.reporting import reports
 
 __all__ = [
     "ConsensusClassifier",
     "ConsensusClusterer",
     "ConsensusRegressor",
+    "FunctionModel",
     "Participant",
     "ParticipantWarning",
     "ProtocolWarning",
+    "reports",
 ]

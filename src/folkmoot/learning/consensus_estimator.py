@@ -238,7 +238,7 @@ class ConsensusEstimator(Composed):
         if given is None:
             return {}
         if not isinstance(given, Mapping):
-            _, byzantine = checks.population(n, checks.integer("adversaries", given))
+            _, byzantine = checks.population(n, given, argument="adversaries")
             order = np.random.default_rng(self.seed_).permutation(n)
             return {int(i): default() for i in order[:byzantine]}
         places = {participant.name: i for i, participant in enumerate(self.participants_)}

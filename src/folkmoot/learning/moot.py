@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from folkmoot.aggregation import Aggregation, Known, OwnAggregation, Rows
 from folkmoot.arrays import Array, Floats, Ints, Progress
+from folkmoot.comparing import Report
 from folkmoot.learning.composition import has_names
 from folkmoot.learning.consensus_estimator import ConsensusEstimator, check_weights, rows_by_group
 from folkmoot.learning.exporting import Exported, write_folders
@@ -215,6 +216,51 @@ class Moot(TransformerMixin, ConsensusEstimator):
         truth = self._as_votes(y)
         more = Rows(self._votes_on(X).table, truth, np.full(len(truth), PUBLIC), X, self._kept())
         self.shown_ = both(self.shown_, more)
+
+    # ---- reports -----------------------------------------------------------------------------
+
+    def report(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        adversaries: Any = None,
+        groups: Any = None,
+        scoring: Any = None,
+        stacking: bool = True,
+    ) -> Report:
+        """Put what ``predict`` answers beside single participants and every rule that sees all votes.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+        y : array-like, shape (input,) or (input, output)
+            What is right. It may hold labels that nobody has learnt; all are wrong there.
+        adversaries : int or mapping of str or int to an adversary, optional
+            An experiment: how many lie (drawn by ``random_state``, always wrong), or which and how.
+        groups : array-like, shape (input,), optional
+            Whose each input is: ``Report.joining`` has each participant alone and together on its inputs.
+        scoring : str, sequence of str, or mapping of str to scorer, optional
+            Further scores, by scikit-learn's names.
+        stacking : bool, default True
+            Whether to add what could be learnt from the truth of these inputs.
+
+        Returns
+        -------
+        Report
+            A line for each way to answer, and a row for each participant.
+
+        See Also
+        --------
+        folkmoot.learning.reports : Several experiments with one round of predictions.
+        """
+        from folkmoot.learning.reporting import reports  # which knows the estimators
+
+        (found,) = reports(
+            self, X, y, [adversaries], groups=groups, scoring=scoring, stacking=stacking
+        )  # fmt: skip
+        return found
 
     # ---- votes -------------------------------------------------------------------------------
 

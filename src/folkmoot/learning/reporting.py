@@ -74,6 +74,16 @@ def reports(
     ------
     Report
         One for each of ``adversaries``.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import load_digits_moot
+    >>> from folkmoot.learning import ConsensusClassifier, reports
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> data = load_digits_moot(n_participants=8)
+    >>> moot = ConsensusClassifier([GaussianNB()], random_state=0).fit(data.X, data.y, data.groups)
+    >>> [len(each.malicious) for each in reports(moot, data.X_test, data.y_test, [None, 2], stacking=False)]
+    [0, 2]
     """
     check_is_fitted(moot, "participants_")
     moot._check_parameters()

@@ -14,42 +14,42 @@ from typing import Any, Final
 import numpy as np
 
 from folkmoot import __version__
+from folkmoot.aggregation import Aggregation
+from folkmoot.aggregation.naming import AGGREGATIONS
 from folkmoot.arrays import Array, Bools, Floats
-from folkmoot.datasets.layout import Layout
+from folkmoot.datasets.layout import Layout, read_rows
 from folkmoot.files.skops_files import read_skops, told, write_skops
+from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
 from folkmoot.learning.participants import Participant
-from folkmoot.old import ConsensusClassifier, ConsensusRegressor
-from folkmoot.protocols import PROTOCOLS
+from folkmoot.protocols import PROTOCOLS, SnowProtocol
 from folkmoot.votes import UNCOLOURED
 
 _WHAT: Final = "a moot of folkmoot learn"
 
 # What a moot holds besides its models; models of nodes may not.
 _TYPES: Final = (
-    "folkmoot.learning.check_rows.ShownRows",
-    "folkmoot.old.checking.Checked",
-    "folkmoot.old.classifier.ConsensusClassifier",
+    "folkmoot.aggregation.interface.Rows",
+    "folkmoot.council.Council",
+    "folkmoot.learning.classifier.ConsensusClassifier",
     "folkmoot.learning.improvement.Change",
     "folkmoot.learning.improvement.Improvement",
     "folkmoot.learning.improvement.NumberChange",
     "folkmoot.learning.improvement.NumberImprovement",
     "folkmoot.learning.participants.Participant",
-    "folkmoot.old.regressor.ConsensusRegressor",
-    *(f"{kind.__module__}.{kind.__qualname__}" for kind in PROTOCOLS.values()),
+    "folkmoot.learning.regressor.ConsensusRegressor",
+    *(f"{kind.__module__}.{kind.__qualname__}" for kind in (*PROTOCOLS.values(), *AGGREGATIONS.values())),
     "folkmoot.thresholds.StrongConfidence",
-    "folkmoot.trust.checked.CheckedAnswers",
 )
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class TableAnswers:
     """What a moot answers, a row each.
 
-    Of classes: ``answer`` has the labels, ``firmness`` the share of participants that hold the most common
-    label in the end, ``undecided`` where that is no majority, so that the answer is the likeliest class, and
-    ``probabilities`` (row, class) how likely each class is. Of numbers: ``answer`` has them, ``firmness`` how
-    far apart the participants were when they began to talk, and ``undecided`` where they did not come close
-    enough.
+    Of classes: ``answer`` has the labels, ``firmness`` the share of the vote for it, ``undecided`` where
+    several labels are tied or nobody answers, so that the answer is the first of these, and ``probabilities``
+    (row, class) how likely each class is. Of numbers: ``answer`` has them, ``firmness`` how far apart the
+    participants are, and ``undecided`` where nobody gave one.
     """
 
     answer: Array
@@ -88,42 +88,72 @@ class Answers:
 
 @dataclass(frozen=True, eq=False)
 class LearnedMoot:
-    """A fitted moot, the columns it learnt from, and what its classes are called; none for numbers."""
+    """A fitted moot and the columns that it learnt from.
+
+    Parameters
+    ----------
+    moot : ConsensusClassifier or ConsensusRegressor
+        The fitted estimator. It takes rows as ``layout`` reads them.
+    layout : Layout
+        Which columns of a table are its features.
+    """
 
     moot: ConsensusClassifier | ConsensusRegressor
     layout: Layout
-    classes: tuple[str, ...] = ()
 
-    def answers(self, X: Array) -> Answers:
+    def predict(self, path: str | os.PathLike[str]) -> Array:
+        """Answer the rows of a table.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A file with the columns that the moot learnt from, in any order.
+
+        Returns
+        -------
+        ndarray, shape (row,)
+            A label or a number for each row.
+
+        Warns
+        -----
+        UserWarning
+            About columns that are not used, and words that the moot has not seen.
+        """
+        return self.moot.predict(read_rows(path, self.layout).X)
+
+    def answers(self, X: Array) -> TableAnswers:
         """What ``predict`` of the estimator says of rows that ``layout`` has read, and how firmly."""
         if isinstance(self.moot, ConsensusRegressor):
-            agreed = self.moot.deliberate(X, record=True)
-            spread = agreed.spread if agreed.history is None else agreed.history[:, 0]
-            return Answers(agreed.decision, spread, ~agreed.settled, np.empty((len(X), 0)), ())
-        outcome = self.moot.deliberate(X)
-        likely = self.moot.predict_proba(X)
-        undecided = outcome.decision == UNCOLOURED
-        colours = np.where(undecided, likely.argmax(axis=1), outcome.decision)
-        return Answers(
-            np.array(self.classes)[self.moot.classes_[colours]],
-            outcome.agreement,
-            np.asarray(undecided),
-            likely,
-            tuple(self.classes[label] for label in self.moot.classes_),
+            numbers = self.moot.predict(X)
+            said = self.moot.votes(X)
+            spread = np.nanmax(said, axis=0) - np.nanmin(said, axis=0)
+            return TableAnswers(numbers, spread, np.isnan(numbers), np.empty((len(X), 0)), ())
+        outcome = self.moot.deliberate(X, record=False)
+        return TableAnswers(
+            self.moot.predict(X),
+            np.asarray(outcome.agreement),
+            np.asarray(outcome.decision == UNCOLOURED),
+            self.moot.predict_proba(X),
+            tuple(str(label) for label in self.moot.classes_),
         )
 
-    def save(self, path: Path) -> None:
-        """Write it into a file that ``read_moot`` reads."""
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it into a file that ``read_moot`` reads.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, such as ``moot.skops``.
+        """
         import sklearn
 
         write_skops(
-            path,
+            Path(path),
             {
                 "what": _WHAT,
                 "folkmoot": __version__,
                 "scikit-learn": sklearn.__version__,
                 "layout": {name: _plain(value) for name, value in asdict(self.layout).items()},
-                "classes": list(self.classes),
                 "moot": self.moot,
             },
         )
@@ -134,14 +164,45 @@ def _plain(value: Any) -> Any:
 
 
 def read_moot(path: str | os.PathLike[str]) -> LearnedMoot:
-    """The moot in a file of ``folkmoot learn``.
+    """Read the moot that ``folkmoot learn`` has written.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file ``moot.skops``, or the folder that holds it.
+
+    Returns
+    -------
+    LearnedMoot
+        ``predict("new.csv")`` answers the rows of a table; ``moot`` is the estimator.
 
     Raises
     ------
     ValueError
         If the file is another, is damaged, holds types that a moot has not, or was made by another version.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from folkmoot import read_moot
+    >>> from folkmoot.learning import ConsensusClassifier
+    >>> from folkmoot.datasets import read_table
+    >>> from folkmoot.runs.learned import LearnedMoot
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "patients.csv")
+    ...     rows = [f"{40 + i % 5},{i % 3},{('no', 'yes')[i % 5 > 2]}" for i in range(60)]
+    ...     _ = path.write_text("\\n".join(["age,clinic,ill", *rows]))
+    ...     data = read_table(path, "ill", "clinic", test_rows=0.25)
+    ...     moot = ConsensusClassifier([GaussianNB()], random_state=0)
+    ...     moot = moot.fit(data.X, data.classes[data.y], data.groups)
+    ...     LearnedMoot(moot, data.layout).save(Path(folder, "moot.skops"))
+    ...     read_moot(folder).predict(path)[:4]
+    array(['no', 'no', 'no', 'yes'], dtype='<U3')
     """
     file = Path(path)
+    file = file / "moot.skops" if file.is_dir() else file
     found = read_skops(
         str(file), _TYPES, what="moot", advice="folkmoot learn makes no such file: do not use it"
     )
@@ -163,28 +224,25 @@ def read_moot(path: str | os.PathLike[str]) -> LearnedMoot:
 
 def _checked(found: dict[str, Any]) -> LearnedMoot:
     """The moot that was read, if its parts fit together; nothing of them has been checked before."""
-    moot, classes = found["moot"], [str(each) for each in found["classes"]]
-    told_of = {name: _frozen(value) for name, value in found["layout"].items()}
-    layout = Layout(**told_of)
+    moot = found["moot"]
+    layout = Layout(**{name: _frozen(value) for name, value in found["layout"].items()})
     features = len(layout.features)
     _must(len(layout.words) == features, "every column is numbers, words or texts")
     _must(all(0 <= each < features for each in layout.texts), "texts are columns")
-    _must(isinstance(moot, ConsensusClassifier if classes else ConsensusRegressor), "it holds a moot")
+    _must(isinstance(moot, (ConsensusClassifier, ConsensusRegressor)), "it holds a moot")
     _must(moot.n_features_in_ == features, "the moot takes as many columns as there are")
     _must(
         len(moot.participants_) > 1 and all(isinstance(each, Participant) for each in moot.participants_),
         "it has participants",
     )
-    _must(moot.adversaries is None, "nobody lies")
+    for rule in ("protocol", "aggregation"):  # replace checks their numbers
+        if isinstance(getattr(moot, rule, None), (SnowProtocol, Aggregation)):
+            setattr(moot, rule, replace(getattr(moot, rule)))
+    moot._check_parameters()
     if isinstance(moot, ConsensusClassifier):
-        _must(all(0 <= int(each) < len(classes) for each in moot.classes_), "classes have names")
-        if moot.protocol is not None:
-            protocol: Any = moot.protocol
-            moot.protocol = replace(protocol)  # which checks its numbers
-        _ = moot.protocol_
-    else:
-        _ = moot._rule()
-    return LearnedMoot(moot, layout, tuple(classes))
+        _must(len(moot.classes_) > 1 and moot.classes_.ndim == 1, "classes have names")
+        moot._talk()
+    return LearnedMoot(moot, layout)
 
 
 def _frozen(value: Any) -> Any:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
 
 from folkmoot.node.session.agreement import Agreement
 from folkmoot.node.session.book import Book
 from folkmoot.node.session.frames import MARK, Body, Have, Reveal
-from folkmoot.node.session.poll import Poll
 from folkmoot.node.session.statement import NO_ROUND, Kind, Said
 
 MOST_BYTES = 1 << 20  # of the sets and votes in a reply
@@ -17,14 +17,34 @@ MOST_STATEMENTS = 6  # in a reply, per member
 Part = Said | Body | Reveal
 
 
-def request(book: Book, poll: Poll) -> Have:
+class Deciding(Protocol):
+    """What is asked about: a poll, or a change of the roster."""
+
+    @property
+    def number(self) -> int:
+        """Which poll it is."""
+
+    @property
+    def agreements(self) -> Sequence[Agreement]:
+        """By stage, those that have begun."""
+
+    @property
+    def stage(self) -> Agreement:
+        """The one that goes on, or was the last."""
+
+    @property
+    def reveals(self) -> Mapping[int, Reveal]:
+        """Of agreed commitments, by member."""
+
+
+def request(book: Book, poll: Deciding) -> Have:
     """Ask for what this member lacks at the place where it is."""
     stage = poll.stage
     marks = b"".join(sorted(mark for mark, _ in _marked(book, _held(book, poll, stage, stage.round))))
     return Have(book.motion, poll.number, stage.stage, stage.round, marks)
 
 
-def reply(book: Book, polls: Sequence[Poll], have: Have) -> list[Part]:
+def reply(book: Book, polls: Sequence[Deciding], have: Have) -> list[Part]:
     """What the sender of a ``Have`` lacks and this member holds, as much as fits."""
     if have.poll >= len(polls) or have.stage >= len(polls[have.poll].agreements):
         return []
@@ -51,7 +71,7 @@ def reply(book: Book, polls: Sequence[Poll], have: Have) -> list[Part]:
     return found
 
 
-def _outcome(poll: Poll, stage: Agreement) -> Iterator[Part]:
+def _outcome(poll: Deciding, stage: Agreement) -> Iterator[Part]:
     """What was decided: the quorum of precommits, the set, and the reveals in it."""
     yield from stage.certificate
     if stage.decided is not None:
@@ -60,7 +80,7 @@ def _outcome(poll: Poll, stage: Agreement) -> Iterator[Part]:
         yield from poll.reveals.values()
 
 
-def _held(book: Book, poll: Poll, stage: Agreement, number: int) -> Iterator[Part]:
+def _held(book: Book, poll: Deciding, stage: Agreement, number: int) -> Iterator[Part]:
     """All of a stage from a round on, with the sets and the prevotes that it rests on."""
     if stage.stage == 0:
         yield from book.all_of((Kind.COMMIT, poll.number, 0, 0))

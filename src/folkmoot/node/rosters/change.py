@@ -1,0 +1,219 @@
+"""One member's part in agreeing on what follows a roster: the agreement of a motion, on one set.
+
+What is voted on is the name of a successor to which enough members have consented, as far as a node holds
+these consents itself. Like a motion it knows no sockets, clocks and files: ``received`` and ``wake`` say what
+happened, ``take`` what to store and then to send, ``due`` when to wake it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from folkmoot.node.membership.members import members_of
+from folkmoot.node.membership.roster import Roster
+from folkmoot.node.rosters.successor import change_of
+from folkmoot.node.session import desk
+from folkmoot.node.session.agreement import Agreement, Pace
+from folkmoot.node.session.book import Book, Evidence
+from folkmoot.node.session.frames import MARK, Have, Reveal, Told, read, read_stored
+from folkmoot.node.session.poll import order_of
+from folkmoot.node.session.speaker import Outbox, Speaker
+from folkmoot.node.session.statement import Said, Sign
+
+_SLOWEST: Final = 8  # times the first pause between two requests
+_SPARE: Final = 64  # statements in a frame, besides those of a whole reply
+
+
+class Ready:
+    """The ``Source`` of the agreement: successors with enough consents, by name."""
+
+    def __init__(self, ready: Callable[[], Sequence[bytes]]) -> None:
+        self.since: dict[int, float] = {}
+        self._ready = ready
+
+    def makeable(self) -> bool:
+        """Whether there is one."""
+        return bool(self._ready())
+
+    def complete(self) -> bool:
+        """Nobody is waited for."""
+        return True
+
+    def make(self) -> bytes:
+        """The first."""
+        return self._ready()[0]
+
+    def well_formed(self, body: bytes, _proposer: int | None) -> bool:
+        """A name."""
+        return len(body) == len(bytes(32))
+
+    def holds(self, body: bytes) -> bool:
+        """Whether this node holds enough consents to it."""
+        return body in self._ready()
+
+    def lacks(self, _body: bytes) -> list[int]:
+        """Nobody."""
+        return []
+
+    def of(self, _member: int) -> list[Said | Reveal]:
+        """Nothing: consents are passed on apart from this."""
+        return []
+
+
+class Change:
+    """One member's part in agreeing on what follows ``old``."""
+
+    number = 0
+
+    def __init__(
+        self, old: Roster, me: int, sign: Sign, ready: Callable[[], Sequence[bytes]], *, delta: float,
+        records: Sequence[bytes] = (), now: float = 0.0,
+    ) -> None:  # fmt: skip
+        """``ready`` names the successors with enough consents; ``records`` is the journal, in order."""
+        self.name = change_of(bytes.fromhex(old.digest))
+        self._forged = False
+        members = members_of(old)
+        verify = members.verify
+
+        def watched(member: int, words: bytes, signature: bytes) -> bool:
+            holds = verify(member, words, signature)
+            self._forged = self._forged or not holds
+            return holds
+
+        self.members = replace(members, verify=watched)
+        self.book = Book(self.name, self.members, 1)
+        self.speaker = Speaker(self.name, me, sign, self.book)
+        self.reveals: Mapping[int, Reveal] = {}
+        self._delta, self._asked_at, self._asked, self._helper = delta, now, 0, me
+        self._replied: dict[int, float] = {}
+        self._fetched: set[tuple[bytes, int]] = set()
+        self._stored = {*records}
+        told = [each for each in map(read_stored, records) if isinstance(each, Told)]
+        for each in told:
+            for said in each.said:
+                self.book.add(said)
+        order = order_of(self.name, 0, len(old))
+        self.stage = Agreement(
+            0, 0, order=order, pace=Pace(delta), opened=now, source=Ready(ready), book=self.book,
+            speaker=self.speaker,
+        )  # fmt: skip
+        self.agreements = [self.stage]
+        for each in told:
+            for body in each.bodies:
+                self.stage.add_body(body.body)
+        if told:
+            own = [said for said in self.book.everything() if said.member == me]
+            self.speaker.send(None, [said for said in own if said.round == self.stage.round])
+            self.speaker.put(None, desk.request(self.book, self))
+
+    @property
+    def decided(self) -> bytes | None:
+        """The name of the successor that was agreed on."""
+        return None if self.stage.decided is None else self.stage.bodies[self.stage.decided]
+
+    @property
+    def precommits(self) -> tuple[Said, ...]:
+        """Those of a quorum to it, by place."""
+        found = sorted(self.stage.certificate, key=lambda said: said.member)
+        return tuple(found[: self.members.quorum])
+
+    @property
+    def evidence(self) -> dict[int, Evidence]:
+        """Against whom this member holds evidence."""
+        return self.book.evidence
+
+    def received(self, peer: int | None, frame: bytes, now: float) -> None:
+        """Take in a frame of a member, or of whoever passes on what members said; ValueError if it is bad.
+
+        Whoever passes a statement on has verified it: one that is not signed ends the work.
+        """
+        message = read(frame)
+        if message.motion != self.name or not isinstance(message, Told | Have):
+            raise ValueError("a frame must be about this change of the roster")
+        if isinstance(message, Have):
+            if peer is not None:
+                self._help(peer, message, now)
+            return
+        if len(message.said) > desk.MOST_STATEMENTS * self.members.n + _SPARE or message.reveals:
+            raise ValueError("a frame must have no more statements than a reply has, and no reveals")
+        fresh = False
+        self._forged = False
+        for said in message.said:
+            fresh = self.book.add(said) or fresh
+            if self._forged:
+                raise ValueError("every statement must be signed by its member")
+        for body in message.bodies:
+            if (body.poll, body.stage) == (0, 0):
+                fresh = self.stage.add_body(body.body) or fresh
+        if fresh:
+            self._asked_at, self._asked = now, 0
+            self._step(now)
+
+    def wake(self, now: float) -> None:
+        """Time has passed, or more members have consented."""
+        self._step(now)
+        if self._active and now >= self._stalls_at:
+            self._ask(now)
+
+    def due(self, now: float) -> float | None:
+        """When to be woken, unless something happens before."""
+        if not self._active:
+            return None
+        times = [self._stalls_at, self.stage.due(now)]
+        return min(each for each in times if each is not None)
+
+    def take(self) -> Outbox:
+        """What to store and, only then, to send."""
+        outbox = self.speaker.take()
+        outbox.records = [record for record in outbox.records if record not in self._stored]
+        return outbox
+
+    @property
+    def _active(self) -> bool:
+        """Whether it has begun, here or at others, and is not over."""
+        return self.stage.decided is None and (self.stage.started is not None or self.book.size > 0)
+
+    @property
+    def _stalls_at(self) -> float:
+        return self._asked_at + 2 * self.stage.pace.of(self.stage.round) * min(1.5**self._asked, _SLOWEST)
+
+    def _step(self, now: float) -> None:
+        before = self._active
+        self.stage.step(now)
+        if self._active and not before:
+            self._asked_at, self._asked = now, 0
+        for value, holders in self.stage.lacking().items() if self._active else ():
+            many = min(len(holders), self.members.faults + 1)
+            if value not in self.stage.bodies and (value, many) not in self._fetched:
+                self._fetched.add((value, many))
+                have = desk.request(self.book, self)
+                for to in sorted(holders, key=lambda i: (i - self.speaker.me) % self.members.n)[:many]:
+                    self.speaker.put(to, have)
+
+    def _ask(self, now: float) -> None:
+        """First all, then the proposer and three others, less and less often."""
+        have = desk.request(self.book, self)
+        me, n = self.speaker.me, self.members.n
+        if self._asked == 0:
+            self.speaker.put(None, have)
+        else:
+            helpers = {self.stage.proposer(self.stage.round)}
+            while len(helpers - {me}) < min(4, n - 1):
+                self._helper = (self._helper + 1) % n
+                helpers.add(self._helper)
+            for to in sorted(helpers - {me}):
+                self.speaker.put(to, have)
+        self._asked_at, self._asked = now, self._asked + 1
+
+    def _help(self, peer: int, have: Have, now: float) -> None:
+        """Reply with what is lacking: bounded, and not more often than a frame takes."""
+        if len(have.marks) > MARK * 64 * self.members.n or len(have.marks) % MARK:
+            raise ValueError("a request must have whole marks, and not too many")
+        if now < self._replied.get(peer, float("-inf")) + self._delta / 2:
+            return
+        parts = desk.reply(self.book, [self], have)
+        if parts:
+            self._replied[peer] = now
+            self.speaker.send(peer, parts)
