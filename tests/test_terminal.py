@@ -173,7 +173,7 @@ def test_labels_of_a_vote_file_come_out_harmless_and_go_in_again(tmp_path: Path)
     rows = [["=task", worker, "=cmd|' /C calc'!A0"] for worker in "abcde"] + [["t", w, "no"] for w in "abcde"]
     write_table(votes, ["task", "worker", "label"], rows)
     out = tmp_path / "out.csv"
-    assert run("deliberate", votes, "--k", 2, "--out", out).returncode == 0
+    assert run("deliberate", votes, "--out", out).returncode == 0
     with out.open(newline="") as file:
         assert ["'=task", "'=cmd|' /C calc'!A0"] in [row[:2] for row in csv.reader(file)]
     with open_table(out) as table:

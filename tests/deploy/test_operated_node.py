@@ -24,7 +24,7 @@ from folkmoot.network.wire.motion import MOST_SECONDS
 from folkmoot.node.membership.identity import load
 from folkmoot.runs.processes import Nodes
 from support.command import run_json, run_script
-from support.network.ports import held_port
+from support.ports import held_port
 from support.network.real_moot import ask, check_consistency, real_moot, until
 
 DEPLOY = Path(__file__).parents[2] / "deploy"

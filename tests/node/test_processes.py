@@ -38,7 +38,7 @@ member0, member1, member2, member3, member4 = map(member, range(5))
 class Dying(Liar):
     """Is killed as soon as its first precommit to a set of reveals is on its way to one peer."""
 
-    def twisted(self, peer: bytes, told: Told) -> Told | None:
+    def twisted(self, peer: bytes, told: Told) -> Told | None:  # noqa: ARG002
         """As it should be."""
         return told
 

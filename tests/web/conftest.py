@@ -10,7 +10,7 @@ import pytest
 from folkmoot.runs.processes import Nodes
 from support.browser import browser
 from support.network.paged import Paged
-from support.network.ports import held_port
+from support.ports import held_port
 from support.network.real_moot import real_moot
 
 __all__ = ["browser"]

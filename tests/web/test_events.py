@@ -18,7 +18,7 @@ from folkmoot.runs.processes import Nodes
 from folkmoot.web.client import Client
 from support.command import assert_refused
 from support.network.paged import Paged
-from support.network.ports import held_port
+from support.ports import held_port
 from support.network.shell_nodes import MODELS, ShellNode
 
 

@@ -65,7 +65,7 @@ COMMANDS: Final = {
     ),
     "doctor": Entry(
         "folkmoot.cli.doctor:doctor",
-        "Look at versions, extras, compiler cache, clock, limits, and nodes' ports and permissions.",
+        "Look at versions, extras, compiler cache, clock and limits; of a node at all that it needs.",
     ),
     "theory": Entry(
         "folkmoot.cli.theory:app",

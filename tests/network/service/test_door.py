@@ -29,7 +29,7 @@ from folkmoot.network.service.door import (
 )
 from folkmoot.runs.processes import Nodes, prepare
 from support.command import assert_refused, run, run_json
-from support.network.ports import held_port
+from support.ports import held_port
 from support.network.real_moot import until
 from support.network.shell_nodes import MODELS, ShellNode, stopped_quietly
 

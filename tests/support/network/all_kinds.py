@@ -19,7 +19,7 @@ from folkmoot.arrays import Array
 from folkmoot.files.skops_files import write_skops
 from folkmoot.network.service.policy import Policy
 from folkmoot.runs.processes import Nodes, prepare
-from support.network.ports import held_port
+from support.ports import held_port
 from support.network.real_moot import started
 
 N = 4

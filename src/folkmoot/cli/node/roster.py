@@ -29,7 +29,7 @@ Lines = Annotated[
     list[str],
     typer.Argument(
         metavar="LINE...",
-        help="Files with lines that 'folkmoot node init' printed, such as *.line, the lines themselves, or - for stdin.",
+        help="Lines that 'folkmoot node init' printed, files with such lines (*.line), or - for stdin.",
         show_default=False,
     ),
 ]
