@@ -18,12 +18,10 @@ VOTES = "task,worker,label\n" + "".join(f"t{t},w{w},{(t * w) % 3 > 0}\n" for t i
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """What the commands below read: a node, a roster of it, votes and a table."""
+    """What the commands below read: a node, a roster of it, and votes."""
     node = create(tmp_path / "north", name="north", organisation="Öst")
     Roster([node.member()]).write(tmp_path / "roster.toml")
     (tmp_path / "votes.csv").write_text(VOTES)
-    rows = "".join(f"{i % 5},{i % 4},{'yes' if i % 5 > 2 else 'no'}\n" for i in range(60))
-    (tmp_path / "table.csv").write_text("age,clinic,ill\n" + rows)
     return tmp_path
 
 
@@ -36,10 +34,6 @@ def folder(tmp_path: Path) -> Path:
         (0, "theory threshold --n 31 --byzantine 20 --plot {}/picture.svg"),  # with a warning
         (0, "theory absorption --n 61 --json"),
         (0, "deliberate {}/votes.csv --repeats 2"),
-        (
-            0,
-            "learn {}/table.csv --target ill --group clinic --model bayes --overwrite --malicious 0 --out {}",
-        ),
         (2, "demo --out {}/votes.csv"),
         (0, "roster check {}/roster.toml"),
         (2, "node init {}/north --model folkmoot.files.terminal:printable"),
