@@ -18,7 +18,7 @@ from folkmoot.node.certificate import verify
 from folkmoot.node.session.frames import Told, read
 from folkmoot.node.session.statement import NIL, Kind
 from folkmoot.node.wire.messages import SESSION, kind_of
-from folkmoot.testing.twisting import Liar, TwoFaced
+from folkmoot.testing.liars import Liar, TwoFaced
 
 SECONDS = 60.0  # of patience, on any machine
 MODELS = """

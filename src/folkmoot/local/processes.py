@@ -25,7 +25,7 @@ from folkmoot.node.membership.identity import SETTINGS
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.service.operation import Operation, run
 from folkmoot.node.storage.storage import create_storage
-from folkmoot.testing.twisting import Liar
+from folkmoot.testing.liars import Liar
 
 LOG: Final = "log.jsonl"  # in a node's folder
 ROSTER: Final = "roster.toml"
