@@ -7,18 +7,18 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import ExtensionMetadata
 
-from folkmoot.network.service.metrics import METRICS
+from folkmoot.node.web.metrics import described
 
 
 class Metrics(SphinxDirective):
     """A table of metrics."""
 
     def run(self) -> list[nodes.Node]:
-        """One row a metric."""
+        """One row per metric."""
         lines = ["| metric | kind | |", "|---|---|---|"]
-        for name, metric in METRICS.items():
-            label = f'{{{metric.label}="..."}}' if metric.label else ""
-            lines.append(f"| `{name}{label}` | {metric.kind} | {metric.text} |")
+        for metric in described():
+            label = f'{{{metric.labels[0]}="..."}}' if metric.labels else ""
+            lines.append(f"| `{metric.name}{label}` | {metric.kind} | {metric.text} |")
         return self.parse_text_to_nodes("\n".join(lines) + "\n")
 
 

@@ -18,7 +18,12 @@ pytestmark = pytest.mark.skipif(
 # An alert; series, a value a minute; when it is quiet, and when it fires (minutes).
 NODE = '{job="folkmoot", instance="north"}'
 PEER = '{job="folkmoot", instance="north", peer="east"}'
-BUSY = '{job="folkmoot", instance="north", quantile="0.99"}'
+LATE = '{job="folkmoot", instance="north", le="+Inf"}'
+SOON = '{job="folkmoot", instance="north", le="0.5"}'
+LONG = '{job="folkmoot", instance="north", le="10"}'
+MORE = '{job="folkmoot", instance="north", le="60"}'
+YES = '{job="folkmoot", instance="north", decided="yes"}'
+NO = '{job="folkmoot", instance="north", decided="no"}'
 FULL = '{job="folkmoot", instance="north", why="disk_full"}'
 CASES: list[tuple[str, dict[str, str], int, int]] = [
     ("FolkmootNodeDown", {f"up{NODE}": "1x4 0x20"}, 5, 8),
@@ -31,7 +36,34 @@ CASES: list[tuple[str, dict[str, str], int, int]] = [
     ("FolkmootPeerAway", {f"folkmoot_peer_connected{PEER}": "1 0x60"}, 20, 32),
     ("FolkmootEvidence", {f"folkmoot_evidence_total{NODE}": "0x10 1x100"}, 10, 13),
     ("FolkmootClock", {f"folkmoot_clock_skew_seconds{NODE}": "30x10 31x20"}, 14, 17),
-    ("FolkmootBusy", {f"folkmoot_loop_delay_seconds{BUSY}": "0.5x10 0.6x20"}, 14, 17),
+    (
+        "FolkmootBusy",
+        {
+            f"folkmoot_loop_delay_seconds_bucket{SOON}": "0+240x10 2400+200x40",
+            f"folkmoot_loop_delay_seconds_bucket{MORE}": "0+240x50",
+            f"folkmoot_loop_delay_seconds_bucket{LATE}": "0+240x50",
+        },
+        14,
+        22,
+    ),
+    ("FolkmootModelFails", {f"folkmoot_model_failures_total{NODE}": "0x10 5+5x40"}, 14, 18),
+    ("FolkmootModelFails", {f"folkmoot_model_trouble{NODE}": "0x10 1x40"}, 14, 18),
+    (
+        "FolkmootModelSlow",
+        {
+            f"folkmoot_model_seconds_bucket{LONG}": "0+5x20 100+0x80",
+            f"folkmoot_model_seconds_bucket{MORE}": "0+5x100",
+            f"folkmoot_model_seconds_bucket{LATE}": "0+5x100",
+        },
+        30,
+        60,
+    ),
+    (
+        "FolkmootUndecided",
+        {f"folkmoot_inputs_total{YES}": "0+10x20 200+0x100", f"folkmoot_inputs_total{NO}": "0x20 0+30x100"},
+        20,
+        60,
+    ),
     ("FolkmootNoRoom", {f"folkmoot_refused_total{FULL}": "_x20 1x30"}, 19, 22),
     ("FolkmootNoRoom", {f"folkmoot_refused_total{FULL}": "3x40 4x30"}, 39, 43),
 ]

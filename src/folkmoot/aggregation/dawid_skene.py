@@ -26,7 +26,7 @@ import numpy as np
 from folkmoot import checks
 from folkmoot.aggregation.interface import NOTHING, Aggregation, Answers, Known, ballots, counted, decided
 from folkmoot.arrays import Array, Floats, Ints
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import UNCOLOURED, class_count
 
 SMOOTHING: Final = 0.01  # s, in votes per cell
 _TIE: Final = 1e-9  # posteriors that are closer are tied
@@ -51,6 +51,9 @@ class DawidSkene(Aggregation):
         Stop after this many.
     tolerance : float, default 1e-6
         Stop when no posterior moves by more than this.
+    unvoted : bool, default False
+        Whether the truth of an input may be a class that nobody voted for there. Where the truth of some
+        inputs is known and most always lie, the others are then read backwards.
 
     Examples
     --------
@@ -68,6 +71,7 @@ class DawidSkene(Aggregation):
     one_coin: bool | None = None
     iterations: int = 100
     tolerance: float = 1e-6
+    unvoted: bool = False
 
     def __post_init__(self) -> None:
         checks.integer("iterations", self.iterations, least=1)
@@ -76,9 +80,13 @@ class DawidSkene(Aggregation):
     def aggregate(self, table: Array, known: Known = NOTHING) -> Answers:
         """Estimate truth and skills in turn; first from known truth, or else from the shares of the votes."""
         truth = known.truth
-        told = table if truth is None else np.vstack([table, truth])
-        choices, places = ballots(told)
-        places, right = (places, None) if truth is None else (places[:-1], places[-1])
+        told = [table] if truth is None else [table, truth[None]]
+        if self.unvoted:
+            every = np.arange(class_count(table, known.classes, truth))
+            told.append(np.broadcast_to(every[:, None], (len(every), table.shape[1])))
+        choices, places = ballots(np.vstack(told))
+        right = None if truth is None else places[len(table)]
+        places = places[: len(table)]
         model = _Model.of(choices, places, known.classes, self.one_coin)
         counts = counted(places, choices.shape[1])
         heard = counts.sum(axis=1) > 0

@@ -12,15 +12,13 @@ from typing import ClassVar, Final
 
 import numpy as np
 
+from folkmoot.aggregation.holdout import Holdout
 from folkmoot.aggregation.interface import FinalVotes, Kind, Known, OwnAggregation, Rows
+from folkmoot.aggregation.listening import Gold, Heard, decide, likely, listen
 from folkmoot.aggregation.own import Codes, Finals, judges_of, kind_of
+from folkmoot.aggregation.panel import PUBLIC
 from folkmoot.arrays import Array, Bools, Floats
-from folkmoot.trust.anchor import Anchor
-from folkmoot.trust.checked import PUBLIC
-from folkmoot.trust.gold import Gold
-from folkmoot.trust.listening import TrustWarning, listen_all
 from folkmoot.trust.number_review import weighted_middle, weights_by_errors
-from folkmoot.trust.trusting import class_probabilities, decide
 from folkmoot.votes import UNCOLOURED
 
 _NOTHING_HELD: Final = "it holds no rows back, so it cannot know whether its model is any good"
@@ -84,26 +82,18 @@ def _own(rows: Rows, judge: int) -> Bools:
 def _labels(table: Array, rows: Rows, judges: list[int], finals: Finals) -> None:
     codes = Codes(table, rows.votes, rows.truth)
     cast, on_rows, truth = codes.of(table), codes.of(rows.votes), codes.of(rows.truth)
-    anchors: list[Anchor | None] = [None] * len(table)
+    public = rows.owner == PUBLIC
+    gold = Gold(on_rows[:, public], truth[public]) if public.any() else None
+    heard = Heard(cast, codes.count)
     for judge in judges:
         mine = _own(rows, judge)
-        anchors[judge] = Anchor.of_holdout(on_rows[judge, mine], truth[mine], codes.count)
-    public = rows.owner == PUBLIC
-    gold = None
-    if public.any():
-        known = [each or Anchor.of_counts(0, 0, codes.count) for each in anchors]
-        everything = np.ones(table.shape[1], dtype=np.bool_)
-        gold = Gold(known, everything, int(public.sum()), on_rows[:, public], truth[public])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TrustWarning)  # told in fell_back
-        trusts = listen_all(cast, anchors, classes=codes.count, gold=gold)
-    for judge in judges:
-        trust = trusts[judge]
-        if not trust.anchored:
-            finals.fall_back(judge, trust.why)
+        holdout = Holdout.of(on_rows[judge, mine], truth[mine], codes.count)
+        weight = listen(judge, heard, holdout, gold)
+        if isinstance(weight, str):
+            finals.fall_back(judge, weight)
             continue
-        likely = codes.spread(class_probabilities(cast, trust), finals.classes)
-        finals.hold(judge, codes.back(decide(cast, trust)), trust.weight, likely)
+        chances = codes.spread(likely(judge, heard, holdout, weight), finals.classes)
+        finals.hold(judge, codes.back(decide(cast, weight, codes.count)), weight, chances)
 
 
 def _numbers(table: Array, rows: Rows, judges: list[int], finals: Finals) -> None:

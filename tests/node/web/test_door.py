@@ -255,7 +255,7 @@ def test_bodies_are_bounded_and_keys_put_once(tmp_path: Path, monkeypatch: pytes
             assert len(played.accounts) == 1
             assert (await put("text/csv", b"x,y\n1,2\n", "Content-Encoding: gzip"))[0] == 415
             assert (await put("text/plain", b"x,y\n1,2\n"))[0] == 415
-            assert (await put("application/json", b"{}"))[0] == 400  # terms stand in the address
+            assert (await put("application/json", b"{}"))[0] == 422  # terms stand in the address
             query = ""
             raw = "application/x-folkmoot-inputs"
             assert (await put("application/json", b"{" * 500))[0] == 400

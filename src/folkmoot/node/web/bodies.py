@@ -83,9 +83,21 @@ async def body_of(request: Request) -> bytes:
 def decoded(body: bytes, kind: Any, what: str = BODY) -> Any:
     """JSON of a type; what the schema does not allow is refused with 400."""
     try:
-        return msgspec.json.decode(body, type=kind)
+        try:
+            return msgspec.json.decode(body, type=kind)
+        except msgspec.ValidationError:  # 3.0 is an integer in JSON, and not for msgspec
+            return msgspec.convert(_whole(msgspec.json.decode(body)), kind)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise RefusalError(400, f"{what} must be JSON as /openapi.json says: {error}") from None
+
+
+def _whole(value: Any) -> Any:
+    """The same with whole numbers as integers."""
+    if isinstance(value, dict):
+        return {name: _whole(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_whole(each) for each in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 class Reader:
@@ -101,7 +113,7 @@ class Reader:
         query = dict(request.query_params)
         if kind != CSV and query:
             raise RefusalError(
-                400,
+                422,
                 f"only with text/csv terms are in the address: got {next(iter(query))!r:.60} there",
             )
         async with self._some:

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
 LOOKS: Final = 0.25  # seconds between two looks at how late the loop is
-_MOTION_SECONDS: Final = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 3600)
-_MODEL_SECONDS: Final = (0.001, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300)
-_DELAY_SECONDS: Final = (0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30)
+_BUCKETS: Final[dict[str, Any]] = {
+    "folkmoot_motion_seconds": {"buckets": (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 3600)},
+    "folkmoot_model_seconds": {"buckets": (0.001, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300)},
+    "folkmoot_loop_delay_seconds": {"buckets": (0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30)},
+}
 
 
 class Told(NamedTuple):
@@ -33,6 +35,18 @@ class Told(NamedTuple):
     text: str
 
 
+_HAPPENED: Final[dict[str, tuple[str, list[str], str]]] = {
+    "folkmoot_inputs": ("counter", ["decided"], "Inputs of motions that are over."),
+    "folkmoot_motion_seconds": (
+        "histogram",
+        [],
+        "Seconds from when a motion was put until it was over at this node.",
+    ),
+    "folkmoot_model_seconds": ("histogram", [], "Seconds that the own model took for one chunk of rows."),
+    "folkmoot_model_rows": ("counter", [], "Rows that the own model was asked about."),
+    "folkmoot_model_failures": ("counter", [], "Rows that the own model could not answer."),
+    "folkmoot_loop_delay_seconds": ("histogram", [], "How late this node looks at what arrives."),
+}
 _GAUGES: Final = {
     "folkmoot_ready": "1 if this node is in the roster in force, reaches a quorum and has room for motions.",
     "folkmoot_participants": "Participants in the roster in force.",
@@ -80,44 +94,34 @@ class Metrics:
 
     def __init__(self) -> None:
         try:
-            from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
+            from prometheus_client import (
+                CollectorRegistry,
+                Counter,
+                Histogram,
+                ProcessCollector,
+                disable_created_metrics,
+            )
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError(
                 f"/metrics needs prometheus_client, which is not installed: {to_install('page')}",
                 name=error.name,
             ) from None
+        disable_created_metrics()  # the time since when it is counted is that of the process
         self._registry = CollectorRegistry()
         self._status: Status | None = None
         self._counts: Mapping[str, int] = {}
         ProcessCollector(registry=self._registry)
-        inputs = Counter(
-            "folkmoot_inputs", "Inputs of motions that are over.", ["decided"], registry=self._registry
-        )
+        made: dict[str, Any] = {
+            name: (Counter if kind == "counter" else Histogram)(
+                name, text, labels, registry=self._registry, **_BUCKETS.get(name, {})
+            )
+            for name, (kind, labels, text) in _HAPPENED.items()
+        }
+        inputs = made["folkmoot_inputs"]
         self._decided, self._undecided = inputs.labels("yes"), inputs.labels("no")
-        self._motion = Histogram(
-            "folkmoot_motion_seconds",
-            "Seconds from when a motion was put until it was over at this node.",
-            buckets=_MOTION_SECONDS,
-            registry=self._registry,
-        )
-        self._model = Histogram(
-            "folkmoot_model_seconds",
-            "Seconds that the own model took for one chunk of rows.",
-            buckets=_MODEL_SECONDS,
-            registry=self._registry,
-        )
-        self._rows = Counter(
-            "folkmoot_model_rows", "Rows that the own model was asked about.", registry=self._registry
-        )
-        self._failed = Counter(
-            "folkmoot_model_failures", "Rows that the own model could not answer.", registry=self._registry
-        )
-        self._delay = Histogram(
-            "folkmoot_loop_delay_seconds",
-            "How late this node looks at what arrives.",
-            buckets=_DELAY_SECONDS,
-            registry=self._registry,
-        )
+        self._motion, self._model = made["folkmoot_motion_seconds"], made["folkmoot_model_seconds"]
+        self._rows, self._failed = made["folkmoot_model_rows"], made["folkmoot_model_failures"]
+        self._delay = made["folkmoot_loop_delay_seconds"]
         self._registry.register(cast("Any", self))
 
     # ---- what the node tells -----------------------------------------------------------------
@@ -151,18 +155,6 @@ class Metrics:
         self._status, self._counts = status, counts
         return generate_latest(self._registry), CONTENT_TYPE_PLAIN_0_0_4
 
-    def described(self) -> list[Told]:
-        """Every metric that a node may have, for the documentation; reasons of refusals are labels of one."""
-        found = [Told(f"folkmoot_{name}_total", "counter", (), text) for name, text in _COUNTED.items()]
-        found += [Told(name, "gauge", (), text) for name, text in _GAUGES.items()]
-        found += [Told(name, "gauge", ("peer",), text) for name, text in _BY_PEER.items()]
-        found += [
-            Told(f"{name}_total", "counter", ("peer",), text) for name, text in _COUNTED_BY_PEER.items()
-        ]
-        found.append(Told("folkmoot_refused_total", "counter", ("why",), _REFUSED))
-        found.append(Told("folkmoot_info", "gauge", ("version",), _INFO))
-        return found
-
     def collect(self) -> Iterator[Metric]:
         """What follows from the status that ``text`` was given."""
         from prometheus_client.metrics_core import GaugeMetricFamily
@@ -180,6 +172,21 @@ class Metrics:
 
 _REFUSED: Final = "What was not acted on, by reason."
 _INFO: Final = "Always 1. The version is in its label."
+
+
+def described() -> list[Told]:
+    """Every metric that a node may have, for the documentation."""
+    found = [
+        Told(f"{name}_total" if kind == "counter" else name, kind, tuple(labels), text)
+        for name, (kind, labels, text) in _HAPPENED.items()
+    ]
+    found += [Told(f"folkmoot_{name}_total", "counter", (), text) for name, text in _COUNTED.items()]
+    found.append(Told("folkmoot_refused_total", "counter", ("why",), _REFUSED))
+    found += [Told(name, "gauge", (), text) for name, text in _GAUGES.items()]
+    found += [Told(name, "gauge", ("peer",), text) for name, text in _BY_PEER.items()]
+    by_peer = {f"{name}_total": text for name, text in _COUNTED_BY_PEER.items()}
+    found += [Told(name, "counter", ("peer",), text) for name, text in by_peer.items()]
+    return [*found, Told("folkmoot_info", "gauge", ("version",), _INFO)]
 
 
 def _counted(counts: Mapping[str, int]) -> Iterator[Metric]:

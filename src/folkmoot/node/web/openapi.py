@@ -16,7 +16,7 @@ from folkmoot.node.web.refusals import Problem
 from folkmoot.node.web.shapes import Shapes
 
 _TEXT: Final = {"type": "string"}
-_BYTES: Final[dict[str, Any]] = {}  # not JSON, and no text: OpenAPI 3.1 leaves the schema out
+_BYTES: Final[dict[str, Any]] = {}  # no JSON: OpenAPI 3.1 leaves the schema out
 _JSON: Final = "application/json"
 _PROBLEM: Final = "application/problem+json"
 _EVENTS: Final = (
@@ -108,7 +108,7 @@ def described(made: Shapes) -> dict[str, Any]:
     one = "/v2/motions/{motion}"
     rows = {
         _JSON: {"schema": told.ref("Question")},
-        "text/csv": {"schema": _TEXT},
+        "text/csv": {"schema": _BYTES},
         RAW: {"schema": _BYTES},
     }
     about = _query("input", "Which input.", _whole(0, MOST_INPUTS - 1))
@@ -269,7 +269,7 @@ def described(made: Shapes) -> dict[str, Any]:
                 {"200": told.says("Track records.", "Truths")},
                 (400, 404, 409, 422),
                 (motion,),
-                {_JSON: {"schema": told.ref("TruthsTold")}, "text/csv": {"schema": _TEXT}},
+                {_JSON: {"schema": told.ref("TruthsTold")}, "text/csv": {"schema": _BYTES}},
             )
         },
         "/v2/roster": {
