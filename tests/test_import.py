@@ -61,7 +61,7 @@ def test_a_command_and_its_help_need_no_other_and_no_numbers() -> None:
 
 
 def test_a_node_that_only_talks_needs_no_scipy() -> None:
-    loaded = modules_after("import folkmoot.network.service.operation")
+    loaded = modules_after("import folkmoot.node.service.operation")
     assert "numpy" in loaded
     assert not {"scipy", "folkmoot.outlook", "folkmoot.testing"} & loaded
 
