@@ -78,15 +78,6 @@ def test_a_liar_outside_the_top_tier_is_found() -> None:
         assert listed.system().splits_by_lying(each)
 
 
-@needs(NODE_LISTS)
-def test_lists_are_written_as_they_were_read(tmp_path: Path) -> None:
-    listed = read_nodes(NODE_LISTS / "broken.json")
-    listed.write(tmp_path / "again.json")
-    again = read_nodes(tmp_path / "again.json")
-    assert again.quorum_sets == listed.quorum_sets
-    assert again.titles == listed.titles
-
-
 def test_exit_codes_and_json(tmp_path: Path) -> None:
     code, found = checked(written(tmp_path, THREE))
     assert (code, found["quorum_intersection"], found["finished"]) == (0, True, True)

@@ -55,7 +55,6 @@ def test_what_one_asks_of_a_set_of_nodes_is_what_the_definitions_say(sets: Sets,
     assert system.is_blocking(nodes) == all(each & nodes for each in found)
     assert system.is_splitting(nodes) == any(each <= nodes for each in brute.shared_by_two(sets))
     assert system.splits_by_lying(nodes) == brute.disjoint(sets, nodes)
-    assert system.is_dispensable(nodes) == brute.dispensable(sets, nodes)
     assert system.intact(nodes) == brute.intact(sets, nodes)
 
 

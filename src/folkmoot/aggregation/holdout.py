@@ -16,7 +16,7 @@ from scipy.special import betaincc
 
 from folkmoot.arrays import Floats, Ints
 
-# How sure a participant must be that its model beats chance. At .5 models that know nothing find a wrong answer
+# How sure one must be that its model beats chance. At .5 models that know nothing find a wrong answer
 # (-.06 with 60 weak trees); at .8 good models of few rows are left to the plurality, which liars win (-.19).
 SURE: Final = 0.65
 

@@ -213,10 +213,9 @@ def read_quorum_sets(path: str | Path, names: Sequence[str]) -> FBA:
     listed = read_nodes(path)
     sets = listed.quorum_sets
     called = {key: key for key in sets}
-    if not set(called) <= set(names):
-        by_name = {str(each["publicKey"]): str(each.get("name") or "") for each in listed.entries}
-        if len(set(by_name.values())) == len(by_name) and set(by_name.values()) & set(names):
-            called = by_name
+    found = set(listed.names.values())
+    if not set(called) <= set(names) and len(found) == len(listed.names) and found & set(names):
+        called = listed.names
     try:
         return FBA({called[key]: each and each.renamed(called) for key, each in sets.items()}).named(names)
     except ValueError as error:

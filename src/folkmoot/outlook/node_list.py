@@ -1,11 +1,11 @@
-"""Lists of nodes in the public JSON form of the Stellar network: read, counted, written."""
+"""Lists of nodes in the public JSON form of the Stellar network: read and counted."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ class NodeList:
     ----------
     quorum_sets : dict from str to QuorumSet or None
         By public key; None where the list has none.
+    names : dict from str to str
+        By public key; "" where the list has none.
     titles : dict from str to str
         What to call each key: its name, if it has one that no other node has, else the beginning of the key.
     notes : dict from str to int
@@ -29,8 +31,6 @@ class NodeList:
         named and have no entry, how many nodes do not name themselves, how many are not active.
     active_only : bool
         Whether nodes that are not active are taken as validators without an entry.
-    entries : list of dict
-        What was read, with all else that it says.
 
     Examples
     --------
@@ -46,10 +46,10 @@ class NodeList:
     """
 
     quorum_sets: dict[str, QuorumSet | None]
+    names: dict[str, str]
     titles: dict[str, str]
     notes: dict[str, int]
     active_only: bool = False
-    entries: list[Any] = field(default_factory=list, repr=False)
 
     @classmethod
     def from_list(cls, entries: object, *, active_only: bool = False) -> NodeList:
@@ -76,7 +76,7 @@ class NodeList:
         notes["not_in_own_set"] = sum(
             each is not None and key not in set(each.everyone()) for key, each in sets.items()
         )
-        return cls(sets, _titles(names, named), dict(notes), active_only, entries)
+        return cls(sets, names, _titles(names, named), dict(notes), active_only)
 
     def system(self) -> QuorumSystem:
         """The nodes and their sets, to ask questions of."""
@@ -85,23 +85,6 @@ class NodeList:
     def title(self, key: str) -> str:
         """What to call a node."""
         return self.titles.get(key, key)
-
-    def to_list(self) -> list[Any]:
-        """In the form it was read from; what else an entry had is kept."""
-        return [
-            {
-                **entry,
-                "quorumSet": None
-                if (kept := self.quorum_sets.get(entry["publicKey"])) is None
-                else kept.to_dict(),
-            }
-            for entry in self.entries
-            if entry["publicKey"] in self.quorum_sets
-        ]
-
-    def write(self, path: str | Path) -> None:
-        """Write it as JSON."""
-        Path(path).write_text(json.dumps(self.to_list(), indent=1) + "\n", encoding="utf-8")
 
 
 def read_nodes(path: str | Path, *, active_only: bool = False) -> NodeList:

@@ -97,16 +97,6 @@ class QuorumSystem:
         rest, _ = self._bits.without(self._set(nodes))
         return search.disjoint_quorums(rest, Clock(seconds)) is not None
 
-    def is_dispensable(self, nodes: Iterable[str], *, seconds: float | None = None) -> bool:
-        """Whether the others can do without these: they are a quorum, and all their quorums intersect."""
-        return self._dispensable(self._set(nodes), Clock(seconds))
-
-    def _dispensable(self, held: int, clock: Clock) -> bool:
-        others = self._bits.everyone & ~held
-        if others and not self._bits.is_quorum(others):
-            return False
-        return search.disjoint_quorums(self._bits.without(held)[0], clock) is None
-
     def intact(self, faulty: Iterable[str], *, seconds: float | None = None) -> frozenset[str]:
         """Who is safe and can go on whatever these do: all outside the smallest dispensable set with them.
 

@@ -65,11 +65,20 @@ class Budget:
 
     def pay(self, now: float, cost: float = 1.0) -> float:
         """Pay, and 0.0; or the seconds after which there will be enough."""
-        if self._counted < now:
-            tokens = self._tokens + (now - self._counted) * self._rate
-            self._tokens = tokens if tokens < self._burst else self._burst
-            self._counted = now
+        self._earn(now)
         if self._tokens >= cost:
             self._tokens -= cost
             return 0.0
         return (cost - self._tokens) / self._rate
+
+    def owe(self, now: float, cost: float) -> float:
+        """Pay for what was had already; the seconds until the debt is paid."""
+        self._earn(now)
+        self._tokens -= cost
+        return max(0.0, -self._tokens / self._rate)
+
+    def _earn(self, now: float) -> None:
+        if self._counted < now:
+            tokens = self._tokens + (now - self._counted) * self._rate
+            self._tokens = tokens if tokens < self._burst else self._burst
+            self._counted = now

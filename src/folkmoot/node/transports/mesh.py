@@ -1,7 +1,10 @@
 """The TLS transport: one connection to every peer, dialled, kept and dialled again.
 
-Of two nodes the one that comes first in the roster dials when it starts; either dials when it has something
-to say and there is no connection. A peer that cannot be reached is tried again with back-off.
+Of two members both dial while there is no connection, with back-off: one of them may be behind NAT, or have
+moved to an address that the other does not know. The one with the smaller fingerprint begins, so that mostly
+it is dialled once. If there are two connections all the same, that member keeps the one that was greeted
+last, and retires the others: it says so on them and reads on until the other member has closed them. So
+nothing that is under way is lost, and the two never close one each.
 
 Peers are known by the fingerprints of their certificates. ``hold`` says of which rosters, while it runs too.
 """
@@ -24,17 +27,22 @@ from folkmoot.node.log import Journal
 from folkmoot.node.membership.fields import parse_address
 from folkmoot.node.membership.roster import Member, Roster
 from folkmoot.node.transports.budget import Budget
+from folkmoot.node.transports.gate import Gate, Guest
 from folkmoot.node.transports.tls import Connection, Limits, contexts
 from folkmoot.node.transports.transport import Receiver, Result, Way
 from folkmoot.node.transports.worker import Worker
 from folkmoot.node.wire import messages as m
 
 DIAL_SECONDS: Final = 5.0
-SHORTEST, LONGEST = 0.25, 30.0  # seconds until a peer is dialled again
+STEADY: Final = 10.0  # seconds: after a connection that did not last as long the waits go on doubling
 MOST_QUEUED: Final = 1 << 20  # bytes that wait for a connection to a peer
 MOST_CONNECTIONS_EACH: Final = 3  # with one peer
-MOST_ACCEPTED: Final = 100.0  # connections a second that are looked at; the others wait in the kernel
+MOST_HOSTS: Final = 8  # that a member was seen at lately, besides those in the roster
 SKEW_SECONDS: Final = 30.0  # clocks further apart are worth a warning
+
+
+_ORDINARY: Final = ("lost", "closed", "leaving", "retired", "too many connections")  # ends of a connection
+ACCEPTED_AT_ONCE: Final = 16  # connections, before others have their turn
 
 
 @dataclass
@@ -47,10 +55,35 @@ class _Peer:
     queue: deque[bytes] = field(default_factory=deque)
     queued: int = 0
     dialling: asyncio.Task[None] | None = None
-    wait: float = SHORTEST
+    hurry: asyncio.Event = field(default_factory=asyncio.Event)  # somebody wants to say something
+    wait: float = 0.0
     not_before: float = 0.0
+    since: float = 0.0  # when it was greeted last
     skew: float | None = None  # seconds that its clock is ahead of ours
+    hosts: dict[str, None] = field(default_factory=dict)  # that it was seen at, the latest last
     budget: Budget = field(default_factory=lambda: Budget(1.0, 1.0))  # for what it sends
+    processor: Budget = field(default_factory=lambda: Budget(1.0, 1.0))  # for how long that takes
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is a connection."""
+        return any(connection.ready for connection in self.connections)
+
+    def __post_init__(self) -> None:
+        self.moves(self.member)
+
+    def moves(self, member: Member) -> None:
+        """It may have other addresses now; one with a name is looked up when it is dialled."""
+        self.member = member
+        for address in member.addresses:
+            self.seen_at(parse_address(address)[0])
+
+    def seen_at(self, host: str) -> None:
+        """Remember an address of its."""
+        self.hosts.pop(host, None)
+        self.hosts[host] = None
+        if len(self.hosts) > MOST_HOSTS:
+            del self.hosts[next(iter(self.hosts))]
 
 
 class Mesh:
@@ -66,9 +99,12 @@ class Mesh:
         *,
         limits: Limits | None = None,
         clock: Callable[[], float] = time.time,
+        cpu: Callable[[], float] = time.thread_time,
     ) -> None:
         self.roster = roster  # the newest of those held
         self._own = roster[place]
+        self._fingerprint = bytes.fromhex(self._own.fingerprint)
+        self.cpu = cpu  # seconds of processor time: what handling a peer's frames took is charged to it
         self._files = certificate_file, key_file
         self.limits, self._clock = limits or Limits(), clock
         self.counts: Counter[str] = Counter()
@@ -76,17 +112,15 @@ class Mesh:
         self._peers: dict[bytes, _Peer] = {}
         self.ways: dict[bytes, Way] = {}  # what sends, on each one's newest connection
         self._listening = False
-        self._sources: dict[str, Budget] = {}  # what each address may still open
-        self._anybody = Budget(10 * self.limits.accepts, 3 * self._burst)
-        self._looks = Budget(MOST_ACCEPTED, 3 * MOST_ACCEPTED)
-        self._pending: dict[Connection, None] = {}  # dialled us and not known yet, the oldest first
+        self._gate = Gate(self.limits, len(roster))
+        self._pending: dict[Connection, Guest] = {}  # dialled us and not known yet, the oldest first
         self._log = (journal or Journal("error")).bound(node=self._own.name)
         self._loop = asyncio.get_running_loop()
         self.now: Callable[[], float] = self._loop.time  # asked at every frame: the loop's own clock
         self._model = Worker(self._loop)
         self._receiver: Receiver[bytes] | None = None
         self._listeners: list[socket.socket] = []
-        self._accepting_tasks: list[asyncio.Task[None]] = []
+        self._handshakes: set[asyncio.Task[Any]] = set()
         self._closing = False
         self._warned: dict[str, float] = {}
         self.hold([roster], self._moots)
@@ -98,14 +132,14 @@ class Mesh:
         has one of them in common with us is greeted.
         """
         self.roster, self._moots = rosters[0], [*moots]
+        self._gate.members = len(self.roster)
         named: dict[str, Member] = {}  # a name has one anchor: OpenSSL trusts the first of a subject only
         members: dict[bytes, Member] = {}
         for roster in rosters:
             for member in roster:
                 named.setdefault(member.name.lower(), member)
                 members.setdefault(bytes.fromhex(member.fingerprint), member)
-        own = bytes.fromhex(self._own.fingerprint)
-        self._accepting, self._dialling = contexts(
+        self._for_callers, self._for_called = contexts(
             *self._files, [member.certificate for member in named.values()]
         )
         for gone in [peer for peer in self._peers if peer not in members]:
@@ -116,16 +150,21 @@ class Mesh:
             for connection in list(state.connections):
                 connection.drop("leaving")
         for fingerprint, member in members.items():
-            if fingerprint == own:
+            if fingerprint == self._fingerprint:
                 continue
             if fingerprint in self._peers:
-                self._peers[fingerprint].member = member  # it may have moved
+                self._peers[fingerprint].moves(member)
                 continue
+            liars, limits = max(1, self.roster.faults), self.limits
             self._peers[fingerprint] = _Peer(
-                member, fingerprint, budget=Budget(self.limits.rate, self.limits.burst)
+                member,
+                fingerprint,
+                wait=limits.dialled_again[0],
+                budget=Budget(limits.rate, limits.burst),
+                processor=Budget(limits.processor / liars, max(0.5, limits.processor_burst / liars)),
             )
             if self._listening:
-                self._dial_first(fingerprint)
+                self._dial(fingerprint)
 
     # ---- the transport that the node sees ----------------------------------------------------
 
@@ -149,6 +188,7 @@ class Mesh:
             return
         state.queue.append(frame)
         state.queued += len(frame)
+        state.hurry.set()
         self._dial(peer)
 
     def clock(self) -> float:
@@ -166,7 +206,7 @@ class Mesh:
     # ---- starting and stopping ---------------------------------------------------------------
 
     async def listen(self, host: str, port: int) -> None:
-        """Be reachable, and dial those who come after us in the roster."""
+        """Be reachable, and dial all others."""
         found = await self._loop.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
@@ -179,10 +219,10 @@ class Mesh:
             listener.setblocking(False)
             listener.bind(address)
             listener.listen(256)
-            self._accepting_tasks.append(self._loop.create_task(self._keep_accepting(listener)))
+            self._loop.add_reader(listener, self._accept_some, listener)
         self._listening = True
         for peer in self._peers:
-            self._dial_first(peer)
+            self._dial(peer)
         self._sweep()
 
     @property
@@ -194,15 +234,14 @@ class Mesh:
     async def close(self) -> None:
         """Hang up."""
         self._closing = True
-        for task in self._accepting_tasks:
-            task.cancel()
-        await asyncio.gather(*self._accepting_tasks, return_exceptions=True)
         for listener in self._listeners:
+            self._loop.remove_reader(listener)
             listener.close()
-        dialling = [state.dialling for state in self._peers.values() if state.dialling is not None]
-        for task in dialling:
+        tasks = [state.dialling for state in self._peers.values() if state.dialling is not None]
+        tasks += self._handshakes
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*dialling, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         for state in self._peers.values():
             for connection in list(state.connections):
                 connection.drop("leaving")
@@ -213,7 +252,7 @@ class Mesh:
 
     def connected(self) -> list[bytes]:
         """Peers that we have a connection with."""
-        return [peer for peer, state in self._peers.items() if any(c.ready for c in state.connections)]
+        return [peer for peer, state in self._peers.items() if state.ready]
 
     def latencies(self) -> dict[bytes, float]:
         """Seconds to each connected peer and back, where the kernel says."""
@@ -230,88 +269,105 @@ class Mesh:
 
     # ---- connections -------------------------------------------------------------------------
 
-    async def _keep_accepting(self, listener: socket.socket) -> None:
-        """A handshake costs milliseconds, so strangers may not have many of them."""
-        while True:
+    def _accept_some(self, listener: socket.socket) -> None:
+        """A handshake costs milliseconds, so strangers may not have many; to hang up costs little."""
+        for _ in range(ACCEPTED_AT_ONCE):
+            wait = self._gate.looks.pay(self.now())
+            if wait:
+                self._accept_later(listener, wait)
+                return
             try:
-                accepted, (host, *_) = await self._loop.sock_accept(listener)
+                accepted, (host, *_) = listener.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
             except OSError as error:  # too many open files, most likely
                 self._warn("accept", "cannot accept connections", why=error.strerror or str(error))
-                await asyncio.sleep(1.0)
-                continue
-            if self._welcome(host):
-                with suppress(OSError):
-                    await self._loop.connect_accepted_socket(self._accept, accepted)
-            else:
+                self._accept_later(listener, 1.0)
+                return
+            expected = any(host in state.hosts for state in self._peers.values())
+            if not self._gate.lets_in(host, self.now(), expected=expected):
                 self.counts["refused_too_many_connections"] += 1
                 accepted.close()
-            while wait := self._looks.pay(self.now()):
-                await asyncio.sleep(wait)
+                continue
+            self._admit(accepted, Guest(host, expected))
 
-    def _welcome(self, host: str) -> bool:
-        now = self.now()
-        if host not in self._sources:
-            if len(self._sources) >= 1000:
-                self._sources.clear()
-            self._sources[host] = Budget(self.limits.accepts, self._burst)
-        return not self._sources[host].pay(now) and not self._anybody.pay(now)
+    def _accept_later(self, listener: socket.socket, wait: float) -> None:
+        self._loop.remove_reader(listener)
 
-    @property
-    def _burst(self) -> float:
-        return self.limits.accept_burst + 2 * len(self.roster)
+        def again() -> None:
+            if not self._closing:
+                self._loop.add_reader(listener, self._accept_some, listener)
 
-    def _accept(self) -> Connection:
-        connection = Connection(self, self._accepting, self.limits)
-        self._pending[connection] = None
-        if len(self._pending) > self.limits.most_pending + len(self._peers) + 1:
-            oldest = next(iter(self._pending))
-            del self._pending[oldest]
+        self._loop.call_later(wait, again)
+
+    def _admit(self, accepted: socket.socket, guest: Guest) -> None:
+        accepted.setblocking(False)
+        task = self._loop.create_task(
+            self._loop.connect_accepted_socket(lambda: self._accept(guest), accepted)
+        )
+        self._handshakes.add(task)
+
+        def over(task: asyncio.Task[Any]) -> None:
+            self._handshakes.discard(task)
+            if task.cancelled() or task.exception() is not None:
+                accepted.close()
+
+        task.add_done_callback(over)
+
+    def _accept(self, guest: Guest) -> Connection:
+        connection = Connection(self, self._for_callers, self.limits)
+        self._pending[connection] = guest
+        leaving = self._gate.crowded_out(self._pending)
+        if leaving is not None:
+            del self._pending[leaving]
             self.counts["refused_half_open"] += 1
-            oldest.abort()
+            leaving.abort()
         return connection
-
-    def _dial_first(self, peer: bytes) -> None:
-        """Of two the one whose name comes first dials before there is something to say."""
-        if self._own.name < self._peers[peer].member.name:
-            self._dial(peer)
 
     def _dial(self, peer: bytes) -> None:
         state = self._peers[peer]
         if state.dialling is None and not self._closing:
-            state.dialling = self._loop.create_task(self._keep_dialling(peer))
+            state.dialling = self._loop.create_task(self._keep_dialling(state))
 
-    async def _keep_dialling(self, peer: bytes) -> None:
+    async def _keep_dialling(self, state: _Peer) -> None:
         """Until there is a connection; the waits double."""
-        state = self._peers[peer]
+        peer, name = state.fingerprint, state.member.name
         try:
-            while not self._closing and not any(c.ready for c in state.connections):
+            if self._fingerprint > peer:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(
+                        state.hurry.wait(), self.limits.head_start * (1 + len(self._peers) / 10)
+                    )
+            while not state.ready:
                 await asyncio.sleep(max(0.0, state.not_before - self.now()))
-                if any(c.ready for c in state.connections):  # it has dialled us meanwhile
-                    break
-                wrong = await self._try(peer)
-                if not wrong:
+                if state.ready:  # it has dialled us meanwhile
                     return
-                state.wait = min(LONGEST, 2 * state.wait)
-                state.not_before = self.now() + state.wait * random.uniform(0.5, 1.0)
+                wrong = await self._try(peer)
+                if not wrong or state.ready:  # it may have hung up again already
+                    continue
+                self._wait_longer(state)
                 state.queue.clear()
                 state.queued = 0
-                name = state.member.name
                 self._warn(f"unreachable {name}", "peer unreachable", peer=name, why=wrong)
                 if self._receiver is not None:
                     self._receiver.unreachable(peer)
-                if not state.queue and self._own.name > name:
-                    return  # the other one dials; we do when we have something to say
         finally:
             state.dialling = None
 
+    def _wait_longer(self, state: _Peer) -> None:
+        state.wait = min(self.limits.dialled_again[1], 2 * state.wait)
+        state.not_before = self.now() + state.wait * random.uniform(0.5, 1.0)
+
     async def _try(self, peer: bytes) -> str:
         """Every address of a peer in turn."""
-        wrong = []
-        for address in self._peers[peer].member.addresses:
+        wrong, state = [], self._peers[peer]
+        for address in state.member.addresses:
             host, port = parse_address(address)
-            connection = Connection(self, self._dialling, self.limits, expected=peer)
+            connection = Connection(self, self._for_called, self.limits, expected=peer)
             try:
                 async with asyncio.timeout(DIAL_SECONDS):
+                    for *_, (found, *_) in await self._loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+                        state.seen_at(str(found))
                     await self._loop.create_connection(lambda c=connection: c, host, port)  # type: ignore[misc]
                     while not connection.ready and not connection.over:
                         await connection.changed()
@@ -324,7 +380,7 @@ class Mesh:
             except OSError as error:
                 wrong.append(f"{address}: {os.strerror(error.errno) if error.errno else error}")
             else:
-                if connection.ready:
+                if connection.ready or state.ready:  # another may have taken its place already
                     return ""
                 wrong.append(f"{address}: {connection.why}")
         return "; ".join(wrong)
@@ -343,6 +399,9 @@ class Mesh:
                 since = connection.incomplete_since
                 if since is not None and now - since > self.limits.frame_seconds:
                     connection.drop("slow frame")
+                since = connection.retired_since
+                if since is not None and now - since > self.limits.frame_seconds:
+                    connection.drop("leaving")
         shortest = min(self.limits.handshake_seconds, self.limits.frame_seconds)
         self._loop.call_later(min(1.0, shortest / 4), self._sweep)
 
@@ -357,9 +416,9 @@ class Mesh:
         """Whether a certificate is in a roster that is held."""
         return fingerprint in self._peers
 
-    def budget(self, peer: bytes) -> Budget:
-        """What a participant may send, over all its connections."""
-        return self._peers[peer].budget
+    def budgets(self, peer: bytes) -> tuple[Budget, Budget]:
+        """What a member may send, and the processor time it may take, over all its connections."""
+        return self._peers[peer].budget, self._peers[peer].processor
 
     def greeted(self, connection: Connection, hello: m.Hello) -> bool:
         """A peer is known and of our moot: use the connection."""
@@ -377,10 +436,16 @@ class Mesh:
             self._warn(f"skew {name}", "clocks differ", peer=name, seconds=round(state.skew))
         connection.ready = True
         state.connections.append(connection)
+        state.since = self.now()
+        state.seen_at(connection.address.rpartition(":")[0])
         self.ways[connection.peer] = connection.send
+        for other in state.connections[:-1]:
+            if other.abandoned:
+                other.drop("retired", self.limits.frame_seconds)
+            elif self._fingerprint < connection.peer:
+                other.retire()
         for extra in state.connections[:-MOST_CONNECTIONS_EACH]:
             extra.drop("too many connections")
-        state.wait, state.not_before = SHORTEST, 0.0
         if self._receiver is not None:
             self._receiver.reached(connection.peer)
         if len(self.connected()) == len(self._peers):
@@ -395,11 +460,19 @@ class Mesh:
         if self._receiver is not None:
             self._receiver.received(peer, frame)
 
+    def retired(self, connection: Connection) -> None:
+        """The peer speaks over another connection: close this one as soon as we have another, too."""
+        assert connection.peer is not None  # noqa: S101
+        state = self._peers.get(connection.peer)
+        connection.abandoned = True
+        if state is not None and any(c.ready and not c.abandoned for c in state.connections):
+            connection.drop("retired", self.limits.frame_seconds)
+
     def closed(self, connection: Connection, why: str) -> None:
-        """A connection is gone; the one who had dialled dials again."""
+        """A connection is gone; if it was the last one with this peer, dial again."""
         self._pending.pop(connection, None)
         state = None if connection.peer is None else self._peers.get(connection.peer)
-        if not self._closing and why not in ("lost", "closed", "leaving", "too many connections"):
+        if not self._closing and why not in _ORDINARY:
             self.counts[f"refused_{why.split(':')[0].replace(' ', '_')}"] += 1
             name = "" if state is None else state.member.name
             self._warn(f"{name} {why}", "connection refused", peer=name, address=connection.address, why=why)
@@ -408,8 +481,13 @@ class Mesh:
             self.ways.pop(state.fingerprint, None)
             if state.connections:
                 self.ways[state.fingerprint] = state.connections[-1].send
-            if connection.expected is not None:
-                self._dial(connection.expected)
+            elif self._listening and state.fingerprint in self._peers:  # not gone with its roster
+                if self.now() - state.since < STEADY:
+                    self._wait_longer(state)
+                else:
+                    state.wait, state.not_before = self.limits.dialled_again[0], 0.0
+                state.hurry.clear()
+                self._dial(state.fingerprint)
 
     def _warn(self, key: str, event: str, **fields: Any) -> None:
         """Say the same once a minute, not once a frame."""

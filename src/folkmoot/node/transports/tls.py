@@ -7,8 +7,13 @@ socket can make us hold or do is bounded at every stage:
 
 - before the handshake is done: so many such connections, 64 KiB each, five seconds;
 - before a valid Hello: one frame of 1 KiB;
-- then: frames of a megabyte, each complete within twenty seconds, and a budget of frames a second, one for
-  all connections of a peer, beyond which we stop reading (the sender's TCP does the waiting).
+- then: frames of a megabyte, each complete within twenty seconds, and two budgets for all connections of a
+  peer: of frames and bytes, and of the processor time that its frames took. Beyond these we stop reading
+  (the sender's TCP does the waiting), and nobody else's frames wait. After ``TURN`` seconds of one
+  connection's frames the others have their turn.
+
+An empty frame says that its sender speaks over another connection from now on, and that this one can be
+closed as soon as there is one.
 """
 
 from __future__ import annotations
@@ -27,6 +32,8 @@ from typing import Any, Final, Protocol, cast
 from folkmoot.node.transports.budget import Budget
 from folkmoot.node.wire import messages as m
 
+TURN: Final = 0.01  # processor seconds of one connection's frames before the others have their turn
+_LAST_WORDS: Final = 0.2  # seconds for what waits to be sent on a connection that is dropped
 _HELLO_BYTES: Final = 1024
 _HANDSHAKE_BYTES: Final = 64 * 1024
 _RECORD: Final = 16 * 1024  # the most that one TLS record holds
@@ -47,6 +54,12 @@ class Limits:
     accepts: float = 5.0  # handshakes a second that one address may begin; ten times as many for all
     accept_burst: float = 100.0  # at once, besides two for each participant
     most_pending: int = 64  # of them not known yet, besides one for each participant
+    processor: float = 0.5  # seconds a second that frames of all who may lie can take, together
+    processor_burst: float = 2.0  # seconds at once
+    dialled_again: tuple[float, float] = (0.25, 15.0)  # shortest and longest wait, in seconds
+    head_start: float = (
+        1.0  # seconds that the later of two members lets the earlier dial, more in large moots
+    )
 
 
 class Hub(Protocol):
@@ -58,14 +71,20 @@ class Hub(Protocol):
     def knows(self, fingerprint: bytes) -> bool:
         """Whether a certificate is in a roster that is held."""
 
-    def budget(self, peer: bytes) -> Budget:
-        """What a participant may send, over all its connections."""
+    def budgets(self, peer: bytes) -> tuple[Budget, Budget]:
+        """What a member may send, and the processor time it may take, over all its connections."""
+
+    def cpu(self) -> float:
+        """Seconds of processor time that this thread has used."""
 
     def greeted(self, connection: Connection, hello: m.Hello) -> bool:
         """A peer has said Hello; False if it belongs to another moot."""
 
     def frame(self, peer: bytes, frame: bytes) -> None:
         """A frame of a peer."""
+
+    def retired(self, connection: Connection) -> None:
+        """The peer speaks over another connection from now on."""
 
     def closed(self, connection: Connection, why: str) -> None:
         """A connection is gone."""
@@ -82,6 +101,8 @@ class Connection(asyncio.Protocol):
         self.expected = expected  # whom we dialled; None if we were dialled
         self.since = 0.0
         self.incomplete_since: float | None = None
+        self.retired_since: float | None = None  # we speak over another, and wait for the peer to close this
+        self.abandoned = False  # the peer speaks over another
         self._hub, self._most_unsent = hub, limits.most_unsent
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         dialled = expected is not None
@@ -94,6 +115,8 @@ class Connection(asyncio.Protocol):
         self._early = 0  # bytes before the handshake was done
         self._buffer = bytearray()
         self._budget = Budget(limits.rate, limits.burst)  # its own until we know whose it is
+        self._processor = Budget(limits.processor, limits.processor_burst)
+        self._cpu = hub.cpu
         self._throttled = False
         self._hear: Callable[[bytes, bytes], None]  # once it is known whom
         self._socket: asyncio.Transport | None = None
@@ -158,7 +181,8 @@ class Connection(asyncio.Protocol):
             self.drop("is somebody else")
         else:
             self._secure = True
-            self._budget, self._hear = self._hub.budget(self.peer), self._hub.frame
+            self._budget, self._processor = self._hub.budgets(self.peer)
+            self._hear = self._hub.frame
             self.send(self._hub.hello())
 
     def _flush(self) -> None:
@@ -181,6 +205,12 @@ class Connection(asyncio.Protocol):
             return
         plain.write(self._outgoing.read())
 
+    def retire(self) -> None:
+        """Tell the peer that this connection is not used any more, and go on reading until it closes it."""
+        if self.retired_since is None:
+            self.send(b"")
+            self.retired_since = self._now()
+
     # ---- frames ------------------------------------------------------------------------------
 
     def _read(self) -> None:
@@ -188,7 +218,7 @@ class Connection(asyncio.Protocol):
 
         Mostly a record is a frame, which then needs no buffer.
         """
-        incoming, buffer, peer = self._incoming, self._buffer, self.peer
+        incoming, buffer, peer, began = self._incoming, self._buffer, self.peer, self._cpu()
         data: bytes | bytearray = b""
         while True:
             if buffer:
@@ -208,7 +238,16 @@ class Connection(asyncio.Protocol):
                     break
                 start = begin + length
                 if self.ready and peer is not None:
+                    if not length:
+                        self._hub.retired(self)
+                        continue
+                    before = self._cpu()
                     self._hear(peer, bytes(data[begin:start]))
+                    after = self._cpu()
+                    wait = self._processor.owe(self._now(), after - before)
+                    if wait or after - began > TURN:
+                        self._pause(wait)
+                        break
                 else:
                     self._greet(bytes(data[begin:start]))
             if data is buffer:
@@ -247,12 +286,14 @@ class Connection(asyncio.Protocol):
             self.drop("has another roster")
 
     def _pause(self, wait: float) -> None:
-        """Stop reading until the next frame can be paid for."""
+        """Stop reading until the next frame can be paid for, or just until the others have had their turn."""
         self._throttled = True
         if self._socket is not None:
             self._socket.pause_reading()
-        # A little more than needed, so that we do not wake for every single frame.
-        self._loop.call_later(wait + 0.05, self._resume)
+        if wait:  # a little more than needed, so that we do not wake for every single frame
+            self._loop.call_later(wait + 0.05, self._resume)
+        else:
+            self._loop.call_soon(self._resume)
 
     def _resume(self) -> None:
         self._throttled = False
@@ -264,8 +305,8 @@ class Connection(asyncio.Protocol):
 
     # ---- the end -----------------------------------------------------------------------------
 
-    def drop(self, why: str) -> None:
-        """Close the connection at once."""
+    def drop(self, why: str, last_words: float = _LAST_WORDS) -> None:
+        """Close the connection; what waits to be sent has so many seconds."""
         self._end(why)
         self._buffer.clear()
         if self._socket is not None:
@@ -273,7 +314,7 @@ class Connection(asyncio.Protocol):
             # would keep it here for ever.
             if self._secure:
                 self._socket.close()
-            self._loop.call_later(0.2, self._socket.abort)
+            self._loop.call_later(last_words, self._socket.abort)
 
     def round_trip(self) -> float | None:
         """Seconds to the peer and back, as the kernel measures them; None where it does not say."""
@@ -310,8 +351,11 @@ class Connection(asyncio.Protocol):
 
 
 def _notice_dead_peers(plain: Any) -> None:
-    """A connection that a firewall has forgotten looks alive: the kernel finds out within half a minute."""
-    options = {"TCP_KEEPIDLE": 20, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 30_000}
+    """A connection that a firewall has forgotten, or whose host has moved, looks alive: the kernel finds out.
+
+    It takes 18 seconds without anything said, or as many after something was; then we dial.
+    """
+    options = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 4, "TCP_KEEPCNT": 2, "TCP_USER_TIMEOUT": 18_000}
     for name, value in options.items():
         if hasattr(socket, name):  # not everywhere
             plain.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
