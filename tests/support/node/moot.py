@@ -106,7 +106,20 @@ class Moot:
         """Put a motion through a node."""
         node = self.nodes[i]
         assert node is not None
-        return now(node.put(X if isinstance(X, Batch) else Batch(X), GivenTerms(**terms)))
+        return self.done(node.put(X if isinstance(X, Batch) else Batch(X), GivenTerms(**terms)))
+
+    def done(self, call: Coroutine[Any, Any, Result]) -> Result:
+        """The result of a coroutine of a node, while time passes."""
+
+        async def pumped() -> Result:
+            task = asyncio.create_task(call)
+            await asyncio.sleep(0)
+            while not task.done():
+                self.network.run(self.network.time + 0.001)
+                await asyncio.sleep(0)
+            return task.result()
+
+        return asyncio.run(pumped())
 
     def run(self, seconds: float, until: Callable[[], bool] = lambda: False) -> None:
         """Let time pass."""
@@ -133,8 +146,3 @@ class Moot:
         assert [each.state for each in accounts] == ["decided"] * len(there)
         assert len({tuple(each.decisions) for each in accounts}) == 1
         return accounts
-
-
-def now(call: Coroutine[Any, Any, Result]) -> Result:
-    """The result of a coroutine that waits for nothing but a loop."""
-    return asyncio.run(call)

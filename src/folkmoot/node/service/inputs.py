@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -94,10 +94,20 @@ class Inputs:
             self.places |= {start + place: truth for place, truth in found.items()}
         self._answer(index, rows)
 
-    def answered(self, index: int, cast: Cast) -> None:
-        """The model's answer to a chunk."""
+    def answered(self, index: int, parts: Sequence[Cast], trouble: str) -> Cast:
+        """What the model said of a chunk, slice by slice; ``trouble`` is why the last slices are missing."""
+        votes = [part.votes for part in parts]
+        missing = rows_in(self.header, index) - sum(map(len, votes))
+        if missing:
+            votes.append(nothing(self.header, missing))
+        told = next((part for part in parts if part.reason), None)
+        reason = told.reason if told is not None else "its model failed" if trouble else ""
+        detail = told.detail if told is not None else trouble
+        unchecked = parts[0].unchecked if parts else ""
+        cast = Cast(np.concatenate(votes), reason, detail, unchecked)
         self._with_model.discard(index)
         self._casts[index] = cast
+        return cast
 
     def ballot(self) -> tuple[Ints, str]:
         """Votes on all inputs, as far as they are there; and why there are not more."""

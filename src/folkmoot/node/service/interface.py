@@ -319,6 +319,10 @@ class Part(msgspec.Struct, frozen=True):
     weights: dict[str, float] = {}  # what first votes counted in its own final votes, by member
     fell_back: str = ""  # why its final votes are the plurality of first votes, although it may choose
     rounds: list[Round] = []  # of its talk
+    rounds_played: int = 0  # of its talk, in all
+    shown: list[int] = []  # which of its own rows it showed in answer to an invitation
+    shown_of: str = ""  # the digest of all its rows
+    shown_for: str = ""  # the motion for which it named their labels
     order: str = ""  # an asker's order of inputs and validation rows, in hex, until it is revealed
     why: str = ""  # why it gave the motion up
 

@@ -7,32 +7,61 @@ what is common to all is here: frames find their motion, motions are heard of, p
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 import numpy as np
 
+from folkmoot import __version__
 from folkmoot.arrays import Array, Ints
 from folkmoot.node.account import terms_of
+from folkmoot.node.ballots import there
 from folkmoot.node.log import Journal
 from folkmoot.node.membership.identity import Identity
 from folkmoot.node.own import Knowledge
 from folkmoot.node.records import known_votes
+from folkmoot.node.review import reviewed
+from folkmoot.node.service import status as told
+from folkmoot.node.service.admission import (
+    ANNOUNCEMENTS,
+    LOOKED_BACK,
+    MOST_OPEN,
+    MOST_OPEN_EACH,
+    Admission,
+    Admitted,
+    Taken,
+)
+from folkmoot.node.service.asking import Asking, Wanted
 from folkmoot.node.service.holdout import number_of
-from folkmoot.node.service.interface import Archive, Meter, Part, RefusedError, Succession
+from folkmoot.node.service.interface import (
+    Archive,
+    Checked,
+    Column,
+    Live,
+    Meter,
+    ModelFacts,
+    NotFoundError,
+    Part,
+    PeerStatus,
+    Status,
+    Succession,
+)
 from folkmoot.node.service.over_archive import OverArchive
 from folkmoot.node.service.parts import DELTA as DELTA
 from folkmoot.node.service.parts import Hold as Hold
 from folkmoot.node.service.parts import Moot, Parts
 from folkmoot.node.service.parts import Own as Own
 from folkmoot.node.service.parts import Settings as Settings
-from folkmoot.node.service.playing import Playing, Result
-from folkmoot.node.session.header import Header, motion_of, read_header
+from folkmoot.node.service.playing import Playing
+from folkmoot.node.service.scheduling import Scheduler
+from folkmoot.node.service.showing import Showing
+from folkmoot.node.session.frames import MOST_BYTES
+from folkmoot.node.session.header import Header, motion_of
 from folkmoot.node.session.statement import asked
-from folkmoot.node.session.terms import Terms
+from folkmoot.node.session.terms import RULES
 from folkmoot.node.storage.database import DamagedError
 from folkmoot.node.storage.retention import Watermarks, until
 from folkmoot.node.storage.storage import Storage
@@ -44,17 +73,9 @@ from folkmoot.votes import UNCOLOURED
 LEAST_FREE: Final = 256 << 20  # bytes of the disk that are left to others
 TEND_SECONDS: Final = 5.0
 MOST_INQUIRED: Final = 1000
-LOST: Final = "this node was started again before the rows had come; ask again"
-
-
-@dataclass(frozen=True, eq=False)
-class _Put:
-    """A motion that this node is about to put."""
-
-    moot: Moot
-    place: int
-    header: Header
-    batch: Batch
+LOST: Final = "this node was started again before the rows had come: ask again"
+_HAVE: Final = 1  # the kind of frames that ask for what was lost
+_ANNOUNCE: Final = 10
 
 
 class Node(OverArchive):
@@ -109,30 +130,39 @@ class Node(OverArchive):
     ) -> None:
         super().__init__(archive)
         self.incarnation = 0
-        self._succession, self._load, self._hold = succession, load, hold
+        settings, own, log = settings or Settings(), load(), (journal or Journal("error")).bound(node=me.name)
+        scheduler = Scheduler(own.model, transport, meter)
         self._parts = Parts(
-            me, storage, transport, settings or Settings(), load(),
-            (journal or Journal("error")).bound(node=me.name), meter, self._tell_observers,
-        )  # fmt: skip
+            me, storage, transport, settings, own, scheduler, log, meter, self._tell_observers
+        )
+        self._succession, self._load, self._hold = succession, load, hold
+        self._admission = Admission(
+            me, succession.rosters[-1], transport, own.model, settings.policy, settings.disk
+        )
+        self._asking = Asking(self._parts, self._admission, self)
+        self._showing = Showing(self._parts)
         self._observers: list[Callable[[bytes | None], None]] = []
         self._running: dict[bytes, Playing] = {}
         self._moots: dict[bytes, Moot] = {}  # by digest, of the rosters that this node has gone through
-        self._waiting: deque[_Put] = deque()
         self._knows: dict[bytes, tuple[str, ...] | None] = {}  # labels, as peers announced them
         self._seen: dict[bytes, float] = {}
         self._connected: set[bytes] = set()
+        self._told: Counter[tuple[bytes, bytes]] = Counter()  # announcements, by motion and peer
         self._inquired: dict[tuple[bytes, bytes], float] = {}
         self._began = transport.now()
         self._stopped = False
+        self._take_moots()
 
     # ---- the node's own life -----------------------------------------------------------------
 
     def start(self) -> None:
         """Take up the motions that were open when this node last stopped, and take in what arrives."""
         parts = self._parts
-        self.incarnation = parts.storage.start(parts.transport.clock())
+        clock = parts.transport.clock()
+        self.incarnation = parts.storage.start(clock)
+        rosters = {digest: moot.roster for digest, moot in self._moots.items()}
+        self._admission.remember(parts.storage.since(clock - LOOKED_BACK), rosters)
         self._succession.start(self._roster_changed)
-        self._take_moots()
         parts.transport.attach(self)
         for name in parts.storage.names("open"):
             try:
@@ -147,7 +177,8 @@ class Node(OverArchive):
         for playing in self._running.values():
             playing.drop()
 
-    def _take_up(self, name: bytes) -> None:
+    def _take_up(self, name: bytes) -> Playing | None:
+        """Go on with a motion from its journal; None if this node has no part in it any more."""
         parts = self._parts
         now, clock = parts.transport.now(), parts.transport.clock()
         stored = parts.storage.motion(name)
@@ -155,24 +186,24 @@ class Node(OverArchive):
         moot = self._moots.get(header.moot)
         if moot is None or moot.place is None:
             parts.storage.stop(name, "its roster is not one of this node any more", clock)
-            return
-        if header.invites and header.asker == moot.place:
+            return None
+        if header.invites and header.asker == moot.place and stored.state == "open":
             parts.storage.stop(name, LOST, clock)
-            return
+            return None
         remaining = min(stored.ends - clock, header.terms.seconds)  # clocks are set back, too
         announce = m.Announce(stored.data, stored.signature, remaining)
-        parts.log("info", "motion taken up again", motion=name.hex(), remaining=round(remaining, 3))
-        said = msgspec.convert(stored.summary, Part)
-        self._run(
-            Playing(
-                parts, self, moot, moot.place, announce, header, ends=now + remaining,
-                records=parts.storage.journal(name), said=said,
-            )
+        if stored.state == "open":
+            parts.log("info", "motion taken up again", motion=name.hex(), remaining=round(remaining, 3))
+        playing = Playing(
+            parts, self, moot, moot.place, announce, header, ends=now + remaining,
+            records=parts.storage.journal(name), said=msgspec.convert(stored.summary, Part),
+            is_over=stored.state != "open",
         )  # fmt: skip
-
-    def _run(self, playing: Playing) -> None:
-        self._running[playing.name] = playing
-        self._parts.changed(playing.name)
+        self._running[name] = playing
+        if moot is not self.moot:
+            playing.roster_ended()
+        parts.changed(name)
+        return playing
 
     def _tend(self) -> None:
         """Forget what need not be kept, and give up what nobody would finish any more."""
@@ -195,26 +226,28 @@ class Node(OverArchive):
     # ---- rosters -----------------------------------------------------------------------------
 
     @property
-    def _moot(self) -> Moot:
+    def moot(self) -> Moot:
         """The roster in force."""
         return self._moots[bytes.fromhex(self._succession.rosters[-1].digest)]
 
     def _take_moots(self) -> None:
-        own = self._parts.me.fingerprint
-        for roster in self._succession.rosters:
+        """Speak with the members of the roster in force, and with nobody else."""
+        own, rosters = self._parts.me.fingerprint, list(self._succession.rosters)
+        for roster in rosters:
             self._moots.setdefault(bytes.fromhex(roster.digest), Moot(roster, roster.position(own)))
         if self._hold is not None:
-            rosters = list(reversed(self._succession.rosters))
-            self._hold(rosters[:1], [bytes.fromhex(each.digest) for each in rosters])
+            self._hold(rosters[-1:], [bytes.fromhex(each.digest) for each in reversed(rosters)])
 
     def _roster_changed(self) -> None:
-        """A proposal, or the roster in force, is another."""
+        """A proposal, or the roster in force, is another. The motions of the one before end."""
         before = len(self._moots)
-        self._take_moots()
-        if len(self._moots) > before:
+        if len(self._succession.rosters) > before:
+            self._take_moots()
+            self._admission.enter(self.moot.roster)
             for playing in list(self._running.values()):
-                if playing.moot is not self._moot:
+                if playing.moot is not self.moot:
                     playing.roster_ended()
+            self._asking.go_on()
         self._tell_observers(None)
 
     # ---- what the transport calls ------------------------------------------------------------
@@ -232,9 +265,12 @@ class Node(OverArchive):
         if kind in m.ROSTERS:
             self._succession.received(peer, frame)
             return
+        if kind == _ANNOUNCE and not self._admission.hears(peer, len(frame)):
+            parts.refuse(peer, "too_often")
+            return
         try:
             if kind in m.SESSION:
-                self._of_session(peer, frame)
+                self._of_session(peer, kind, frame)
             else:
                 self._of_motions(peer, m.read_message(frame))
         except ValueError as error:
@@ -249,8 +285,9 @@ class Node(OverArchive):
         self._say_labels(peer)
         for playing in self._running.values():
             place = playing.moot.places.get(peer)
-            if place is not None and playing.header.asker == playing.place and not playing.is_over:
-                playing.tell(place)
+            own = playing.header.asker == playing.place and not playing.is_over
+            if own and place is not None and place not in playing.committed:
+                self._tell_of(playing, peer, place)
         self._tell_observers(None)
 
     def unreachable(self, peer: bytes) -> None:
@@ -258,25 +295,36 @@ class Node(OverArchive):
         self._connected.discard(peer)
         self._tell_observers(None)
 
-    def _of_session(self, peer: bytes, frame: bytes) -> None:
+    def _of_session(self, peer: bytes, kind: int, frame: bytes) -> None:
         name = m.motion_in(frame)
         playing = self._running.get(name)
         if playing is None:
-            playing = self._stranger(peer, name)
+            playing = self._stranger(peer, kind, name)
         place = None if playing is None else playing.moot.places.get(peer)
         if playing is not None and place is not None:
             playing.received(place, frame)
 
-    def _stranger(self, peer: bytes, name: bytes) -> Playing | None:
+    def _stranger(self, peer: bytes, kind: int, name: bytes) -> Playing | None:
         """About a motion that is not under way here: an old one, or one that this node has not heard of."""
-        if not self._parts.storage.knows(name):
-            self._inquire(peer, name)
-        return None
+        parts = self._parts
+        if not parts.storage.knows(name):
+            refused = self._admission.refused(name)
+            if refused is None:
+                self._inquire(peer, name)
+            return None
+        if kind != _HAVE or not self._admission.favour(peer, MOST_BYTES):
+            parts.counts["refused_old_motion"] += 1
+            return None
+        try:
+            return self._take_up(name) if parts.storage.motion(name).state == "decided" else None
+        except DamagedError:
+            parts.refuse(peer, "damaged_motion")
+            return None
 
     def _inquire(self, peer: bytes, name: bytes) -> None:
         """Ask a peer for the announcement of a motion, but not all the time."""
         now = self._parts.transport.now()
-        if now >= self._inquired.get((peer, name), 0.0):
+        if now >= self._inquired.get((peer, name), float("-inf")):
             if len(self._inquired) > MOST_INQUIRED:
                 self._inquired.clear()
             self._inquired[peer, name] = now + self._parts.settings.delta
@@ -295,13 +343,24 @@ class Node(OverArchive):
         if playing is None or place is None:
             self._parts.counts["refused_old_motion"] += 1
         elif isinstance(message, m.Refuse):
-            playing.refused(message)
+            playing.refused(place, message)
         elif isinstance(message, m.Chunk):
             playing.chunk(place, message)
         elif message.index < 0:
-            playing.tell(place)
-        else:
+            self._tell_of(playing, peer, place)
+        elif self._admission.favour(peer, playing.header.chunk_rows * playing.header.row_bytes):
             playing.fetched(place, message.index)
+        else:
+            self._parts.refuse(peer, "too_often")
+
+    def _tell_of(self, playing: Playing, peer: bytes, place: int) -> None:
+        """Announce a motion to a peer that has missed it; not for ever, since headers may be long."""
+        self._told[playing.name, peer] += 1
+        often = self._told[playing.name, peer] > ANNOUNCEMENTS
+        if often or not self._admission.favour(peer, len(playing.announce.header)):
+            self._parts.refuse(peer, "too_often")
+        else:
+            playing.tell(place)
 
     def _on_announce(self, peer: bytes, message: m.Announce) -> None:
         parts, name = self._parts, motion_of(message.header)
@@ -310,81 +369,102 @@ class Node(OverArchive):
             if playing.moot.peers[playing.header.asker] == peer:
                 playing.announced_until(message.remaining)
             return
+        known = self._admission.refused(name)
+        if known is not None:
+            parts.send(peer, m.encode(known))
+            return
         if parts.storage.knows(name):
             return
-        moot = self._moot
-        if moot.place is None:
+        verdict = self._admission.admit(peer, message, self.under_way(), has_room=parts.storage.has_room)
+        if isinstance(verdict, Admitted):
+            if parts.storage.has_forgotten(verdict.header):
+                parts.refuse(peer, "announcement")
+                return
+            if not verdict.confirmed:
+                self._inquire(verdict.asker, name)
+            playing = self._open(self.moot, message, verdict.header, verdict.remaining)
+            playing.confirmed = verdict.confirmed
             return
-        header = read_header(message.header, len(moot.peers))
-        if header.moot != moot.digest:
-            parts.refuse(peer, "another_roster")
+        parts.refuse(peer, verdict.kind, detail=verdict.detail)
+        if verdict.tell is None or verdict.asker is None:
             return
-        if not moot.members.verify(header.asker, asked(name), message.signature):
-            parts.refuse(peer, "announcement")
-            return
-        remaining = min(message.remaining, header.terms.seconds)
-        self._open(moot, moot.place, message, header, remaining)
+        parts.log("info", "motion refused", motion=name.hex(), why=verdict.tell.reason, detail=verdict.detail)
+        parts.send(bytes.fromhex(verdict.asker.fingerprint), m.encode(verdict.tell))
+        if verdict.noted:
+            asker = verdict.asker.name
+            parts.storage.refused(name, asker, verdict.tell.reason, parts.transport.clock())
 
     # ---- motions -----------------------------------------------------------------------------
 
     def _open(
-        self, moot: Moot, place: int, announce: m.Announce, header: Header, remaining: float,
-        batch: Batch | None = None,
+        self, moot: Moot, announce: m.Announce, header: Header, remaining: float,
+        wanted: Wanted | None = None,
     ) -> Playing:  # fmt: skip
-        """Store a motion, and begin to take part in it."""
-        parts = self._parts
+        """Store a motion, tell others if it is this node's, and begin to take part in it."""
+        parts, name = self._parts, motion_of(announce.header)
         now, clock = parts.transport.now(), parts.transport.clock()
+        assert moot.place is not None  # noqa: S101 (motions are admitted and put by members)
         members = [(member.fingerprint, member.name) for member in moot.roster]
         parts.storage.open_motion(
-            motion_of(announce.header), announce.header, announce.signature, members, moot.roster.faults,
-            clock, clock + remaining,
+            name, announce.header, announce.signature, members, moot.roster.faults, clock, clock + remaining
+        )
+        said = Part()
+        if wanted is not None:
+            parts.storage.amend(name, **wanted.summary)
+            said = msgspec.convert(wanted.summary, Part)
+            frame = m.encode(announce)
+            for place, peer in enumerate(moot.peers):
+                if place != moot.place:
+                    parts.send(peer, frame)
+        parts.log("info", "motion heard" if wanted is None else "motion put", motion=name.hex())
+        playing = Playing(
+            parts, self, moot, moot.place, announce, header, ends=now + remaining, said=said,
+            batch=None if wanted is None else wanted.batch,
         )  # fmt: skip
-        playing = Playing(parts, self, moot, place, announce, header, ends=now + remaining, batch=batch)
-        parts.log("info", "motion heard" if batch is None else "motion put", motion=playing.name.hex())
-        self._run(playing)
+        self._running[name] = playing
+        parts.changed(name)
         return playing
 
-    async def put(self, batch: Batch, terms: Any) -> bytes:
-        """Put a motion; its name. One that finds no place waits for it."""
-        asked_for = self._prepared(batch, terms_of(terms))
-        return self._put(asked_for).name
-
-    def _prepared(self, batch: Batch, terms: Terms) -> _Put:
-        parts, moot = self._parts, self._moot
-        if moot.place is None:
-            raise RefusedError("this node is not in the roster in force, so it cannot ask")
-        header = Header(
-            moot.digest, moot.place, parts.settings.randbytes(16), parts.transport.clock(), terms, len(batch),
-            batch.columns, batch.dtype, batch.chunk_rows, batch.digests(), schema=batch.schema,
-        )  # fmt: skip
-        header.check(len(moot.peers))
-        return _Put(moot, moot.place, header, batch)
-
-    def _put(self, wanted: _Put) -> Playing:
-        data = wanted.header.encoded()
+    def open_own(self, wanted: Wanted) -> Playing:
+        """Put a motion of this node."""
+        data, seconds = wanted.header.encoded(), wanted.header.terms.seconds
         signature = self._parts.me.key.sign(asked(motion_of(data)))
-        announce = m.Announce(data, signature, wanted.header.terms.seconds)
-        frame = m.encode(announce)
-        for peer in wanted.moot.peers:
-            if peer != wanted.moot.peers[wanted.place]:
-                self._parts.send(peer, frame)
-        return self._open(
-            wanted.moot, wanted.place, announce, wanted.header, wanted.header.terms.seconds, wanted.batch
-        )
+        return self._open(wanted.moot, m.Announce(data, signature, seconds), wanted.header, seconds, wanted)
+
+    def under_way(self) -> list[Taken]:
+        """The motions under way, as they count."""
+        return [
+            Taken(playing.moot.peers[playing.header.asker], playing.confirmed)
+            for playing in self._running.values()
+            if not playing.is_over
+        ]
+
+    def announced_labels(self) -> list[Sequence[str]]:
+        """The labels of the models of other members, as they announced them."""
+        own = self._parts.own.model.labels
+        found = [self._knows.get(peer) or () for peer in self.moot.peers]
+        return [*found, own or ()]
 
     # ---- what a motion asks of its node ------------------------------------------------------
 
-    def rows_to_show(self, header: Header) -> bytes:  # noqa: ARG002
-        """The ballot of this node in answer to an invitation."""
-        return b""
+    def rows_to_show(self, playing: Playing) -> tuple[bytes, str]:
+        """The ballot of this node in answer to an invitation, and why it shows nothing."""
+        return self._showing.ballot(playing.name, playing.header, playing.place)
 
-    def rows_shown(self, header: Header) -> tuple[Array, Ints] | None:  # noqa: ARG002
+    def rows_shown(self, playing: Playing) -> tuple[Array, Ints] | None:
         """The rows that it has shown for a motion."""
-        return None
+        return self._showing.shown(playing.name, playing.header)
 
-    def order_of(self, name: bytes) -> bytes:  # noqa: ARG002
+    def order_of(self, name: bytes) -> bytes:
         """The order of inputs and validation rows in a motion of this node."""
-        return b""
+        return bytes.fromhex(msgspec.convert(self._parts.storage.motion(name).summary, Part).order)
+
+    def rounds_of(self, playing: Playing) -> dict[str, Any]:
+        """What is kept of the talk of a motion."""
+        talk = playing.motion.talk
+        if talk is None:
+            return {}
+        return {"rounds": msgspec.to_builtins(told.rounds_of(playing)), "rounds_played": talk.round}
 
     def knowledge(self, header: Header, moot: Moot) -> Knowledge:
         """What this node knows of its own model, and of others."""
@@ -394,9 +474,8 @@ class Node(OverArchive):
             return Knowledge(np.array([*map(number_of, said)]), np.array([*map(number_of, truth)]))
         number = {label: place for place, label in enumerate(terms.labels)}
         known = [i for i, label in enumerate(truth) if label in number]
-        record, record_truth = known_votes(
-            parts.storage, [member.fingerprint for member in moot.roster], terms.labels
-        )
+        members = [member.fingerprint for member in moot.roster]
+        record, record_truth = known_votes(parts.storage, members, terms.labels)
         return Knowledge(
             np.array([number.get(said[i], UNCOLOURED) for i in known], dtype=np.int64),
             np.array([number[truth[i]] for i in known], dtype=np.int64),
@@ -404,19 +483,90 @@ class Node(OverArchive):
             record_truth,
         )
 
-    def with_model(
-        self,
-        asker: bytes,  # noqa: ARG002
-        job: Callable[[], Result],
-        done: Callable[[Result], None],
-    ) -> Callable[[], None]:
-        """Do this where the model is, in its turn."""
-        return self._parts.transport.work(job, done)
-
     def over(self, playing: Playing) -> None:
         """A motion is over: it was decided, or its asker waits no longer."""
+        parts, header = self._parts, playing.header
+        parts.counts["motions_over"] += 1
+        seconds = parts.transport.now() - playing.began
+        if not header.invites:
+            undecided = told.undecided_of(header, playing.motion.answer)
+            parts.counts["inputs_undecided"] += undecided
+            if parts.meter is not None:
+                parts.meter.motion_over(header.asked, undecided, seconds)
+            self._count_abstained(playing)
+        if header.asker == playing.place and playing.moot is self.moot:
+            # Not at once: it may be over while it is being put.
+            parts.transport.later(parts.transport.now(), lambda: self._asking.over(playing))
 
-    # ---- observers ---------------------------------------------------------------------------
+    def _count_abstained(self, playing: Playing) -> None:
+        tables, header = playing.motion.tables, playing.header
+        if not tables:
+            return
+        votes = reviewed(header, tables[0], len(playing.moot.peers)).asked
+        if votes is not None:
+            whole = np.asarray(there(header.terms.answers, votes).all(axis=1))
+            for member in tables[0]:
+                self._parts.of(playing.moot.peers[member])["abstained"] += int(not whole[member])
+
+    # ---- Service -----------------------------------------------------------------------------
+
+    def find(self, prefix: str) -> bytes:
+        """The motion whose name begins so, also one that waits for its place."""
+        waiting = [wanted.name for wanted in self._asking.waiting if wanted.name.hex().startswith(prefix)]
+        if len(waiting) == 1 and len(prefix) >= 4:
+            return waiting[0]
+        return super().find(prefix)
+
+    async def put(self, batch: Batch, terms: Any) -> bytes:
+        """Put a motion; its name. One that finds no place waits for it."""
+        return await self._asking.put(batch, terms_of(terms))
+
+    async def check(self, batch: Batch, terms: Any) -> Checked:
+        """What this node makes of inputs and terms; nothing is put, and nobody else is told."""
+        return self._asking.check(batch, terms_of(terms))
+
+    async def reload(self) -> ModelFacts:
+        """Load model, holdout and weights again; ValueError if that cannot be: the old ones stay."""
+        parts = self._parts
+        try:
+            own = await asyncio.to_thread(self._load)
+        except OSError as error:
+            raise ValueError(f"the model cannot be loaded: {error}") from None
+        parts.own = own
+        parts.scheduler.swap(own.model)
+        self._admission.model = own.model
+        for peer in self.moot.peers:
+            if peer in self._connected:
+                self._say_labels(peer)
+        self._tell_observers(None)
+        return self.facts()
+
+    def facts(self) -> ModelFacts:
+        """What its own model takes and answers."""
+        model = self._parts.own.model
+        kinds = model.kinds()
+        columns = [Column(each.name, each.unit, each.low, each.high) for each in model.schema]
+        rules = [rule for kind in kinds for rule in RULES[kind]]
+        return ModelFacts(model.labels, columns, model.columns, kinds, rules)
+
+    def live(self, motion: bytes) -> Live | None:
+        """A motion under way, or waiting for its place; None if it is over for this node."""
+        wanted = self._asking.waits(motion)
+        if wanted is not None:
+            return told.live_of_waiting(wanted)
+        playing = self._running.get(motion)
+        if playing is None or playing.is_over:
+            return None
+        return told.live_of(playing, self._parts.transport.now())
+
+    def opening(self, motion: bytes) -> dict[str, Any]:
+        """What is told of a motion when it begins."""
+        playing, wanted = self._running.get(motion), self._asking.waits(motion)
+        if playing is not None:
+            return told.opening_of(playing.header, playing.moot, motion)
+        if wanted is not None:
+            return told.opening_of(wanted.header, wanted.moot, motion)
+        raise NotFoundError(f"motion {motion.hex()[:12]} is not under way at this node")
 
     def observe(self, observer: Callable[[bytes | None], None]) -> None:
         """Call ``observer`` whenever something of a motion has changed, or of the node (None)."""
@@ -428,7 +578,64 @@ class Node(OverArchive):
 
     def counts(self) -> Mapping[str, int]:
         """What is counted since the start, by name."""
-        return self._parts.counts
+        return self._parts.counts + Counter[str](getattr(self._parts.transport, "counts", {}))
+
+    def status(self) -> Status:
+        """How it is."""
+        parts, moot, roster = self._parts, self.moot, self._archive.roster()
+        now = parts.transport.now()
+        going = [playing for playing in self._running.values() if not playing.is_over]
+        own = [playing for playing in going if playing.header.asker == playing.place]
+        labels = list(dict.fromkeys(label for known in self.announced_labels() for label in known))
+        return Status(
+            node=parts.me.name,
+            version=__version__,
+            moot=moot.roster.digest,
+            participants=len(moot.peers),
+            quorum=moot.members.quorum,
+            seconds=round(now - self._began, 3),
+            peers=[self._peer(peer, name) for peer, name in zip(moot.peers, moot.names, strict=True)
+                   if name != parts.me.name],
+            motions=[told.motion_status(playing, now) for playing in going],
+            own_motions=(len(own), MOST_OPEN_EACH),
+            all_motions=(len(going), MOST_OPEN),
+            waiting=len(self._asking.waiting),
+            disk=(parts.storage.used(), parts.settings.disk),
+            has_room=parts.storage.has_room,
+            model=parts.scheduler.status(),
+            epoch=moot.roster.epoch,
+            present=moot.place is not None,
+            rosters=len({playing.header.moot for playing in going} | {moot.digest}),
+            proposals=roster.proposals,
+            accused=[each.against for each in roster.evidence],
+            invitations=self._asking.invitation_status(now),
+            audit=parts.storage.audit.head(),
+            labels=labels,
+        )  # fmt: skip
+
+    def _peer(self, peer: bytes, name: str) -> PeerStatus:
+        parts, counted = self._parts, self._parts.of(peer)
+        transport: Any = parts.transport
+        connected = transport.connected() if hasattr(transport, "connected") else self._connected
+        latencies = transport.latencies() if hasattr(transport, "latencies") else {}
+        skews = transport.skews() if hasattr(transport, "skews") else {}
+        may, limits, (motions, rows) = self._admission.access_of(name)
+        labels = self._knows.get(peer)
+        return PeerStatus(
+            name=name,
+            connected=peer in connected,
+            benched=peer not in connected and peer in self._seen,
+            latency=latencies.get(peer),
+            skew=skews.get(peer),
+            frames=counted["frames"],
+            refused=counted["refused"],
+            abstained=counted["abstained"],
+            seen=self._seen.get(peer),
+            may_ask=may,
+            motions_today=(motions, limits.motions_a_day),
+            rows_today=(rows, limits.rows_a_day),
+            labels=None if labels is None else list(labels),
+        )
 
     def _say_labels(self, peer: bytes) -> None:
         labels = self._parts.own.model.labels

@@ -17,6 +17,7 @@ from folkmoot.node.service.holdout import Holdout
 from folkmoot.node.service.interface import Meter
 from folkmoot.node.service.models import Model
 from folkmoot.node.service.policy import Policy
+from folkmoot.node.service.scheduling import Scheduler
 from folkmoot.node.session.statement import Members
 from folkmoot.node.storage.retention import DISK
 from folkmoot.node.storage.storage import Storage
@@ -115,6 +116,7 @@ class Parts:
     transport: Transport[bytes]
     settings: Settings
     own: Own
+    scheduler: Scheduler
     log: Callable[..., None]
     meter: Meter | None
     changed: Callable[[bytes | None], None]  # told that something of a motion, or of the node, is another

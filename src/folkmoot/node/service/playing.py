@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol
 
 from folkmoot.arrays import Array, Ints
 from folkmoot.node.certificate import certificate_of, verify
@@ -18,10 +18,13 @@ from folkmoot.node.own import Knowledge, OwnVotes, final_votes
 from folkmoot.node.review import ballots_of, first_ballot
 from folkmoot.node.service.inputs import Inputs
 from folkmoot.node.service.interface import Part
+from folkmoot.node.service.models import Model
 from folkmoot.node.service.parts import Moot, Parts
-from folkmoot.node.service.voting import Cast, nothing, votes_on
+from folkmoot.node.service.scheduling import Answered, Question
+from folkmoot.node.service.voting import Cast, votes_on
 from folkmoot.node.session.header import Header
 from folkmoot.node.session.motion import Motion
+from folkmoot.node.session.statement import Kind
 from folkmoot.node.wire.batch import Batch
 from folkmoot.node.wire.messages import (
     LONGEST_REASON,
@@ -34,8 +37,6 @@ from folkmoot.node.wire.messages import (
     refusal,
 )
 
-Result = TypeVar("Result")
-
 MARGIN: Final = 3  # delta before the window of a poll ends in which a member commits to what it has
 FETCHES: Final = 8  # times that a peer may have a chunk
 LINGER: Final = 60.0  # seconds after the end of a motion in which it is kept in memory
@@ -46,10 +47,10 @@ _MOST_REASONS: Final = 4  # refusals of one member in one motion that are read
 class Company(Protocol):
     """What a motion asks of its node."""
 
-    def rows_to_show(self, header: Header) -> bytes:
-        """The ballot of this node in answer to an invitation."""
+    def rows_to_show(self, playing: Playing) -> tuple[bytes, str]:
+        """The ballot of this node in answer to an invitation, and why it shows nothing."""
 
-    def rows_shown(self, header: Header) -> tuple[Array, Ints] | None:
+    def rows_shown(self, playing: Playing) -> tuple[Array, Ints] | None:
         """The rows that it has shown for a motion, as its inputs have them, and their truths."""
 
     def order_of(self, name: bytes) -> bytes:
@@ -58,10 +59,8 @@ class Company(Protocol):
     def knowledge(self, header: Header, moot: Moot) -> Knowledge:
         """What this node knows of its own model, and of others."""
 
-    def with_model(
-        self, asker: bytes, job: Callable[[], Result], done: Callable[[Result], None]
-    ) -> Callable[[], None]:
-        """Do this where the model is, in its turn; what cancels it."""
+    def rounds_of(self, playing: Playing) -> dict[str, Any]:
+        """What is kept of the talk of a motion."""
 
     def over(self, playing: Playing) -> None:
         """A motion is over: it was decided, or its asker waits no longer."""
@@ -83,16 +82,18 @@ class Playing:
         records: Sequence[bytes] = (),
         batch: Batch | None = None,
         said: Part | None = None,
+        is_over: bool = False,
     ) -> None:
         """``place`` is this node's, ``ends`` when the asker stops waiting, by the transport's clock.
 
         ``records`` are the journal of a motion that is taken up again, ``said`` what the node said of it.
+        One that ``is_over`` is taken up for those who still ask about it.
         """
         now, holdout = parts.transport.now(), parts.own.holdout
         self.parts, self.moot, self.place, self.header = parts, moot, place, header
         self.announce, self.ends, self.began = announce, ends, now
         self.confirmed = header.asker == place  # whether its asker itself has told of it
-        self.is_over = False  # for who waits: decided, or past the deadline
+        self.is_over = is_over  # for who waits: decided, or past the deadline
         self.refusals: dict[int, str] = {}
         self.reason = "" if said is None else said.abstained
         self.motion = Motion(
@@ -102,10 +103,8 @@ class Playing:
         self.name = self.motion.name
         self._company = company
         self._batch = batch
-        self._chunks: dict[int, bytes] = {}
         self._inputs: Inputs | None = None
         self._busy: int | None = None  # the poll for which votes are being made
-        self._cancels: list[Callable[[], None]] = []
         self._cancel: Callable[[], None] | None = None
         self._wakes = math.inf
         self._accused: set[int] = set()
@@ -117,9 +116,14 @@ class Playing:
         self._said = said or Part()
         self._weights: dict[str, float] = self._said.weights
         self._fell_back = self._said.fell_back
-        self.stopped = self.is_concluded = self._last = False
+        self.stopped, self.is_concluded, self._last = False, is_over, False
         self._over_at = now
         self.settle()
+
+    @property
+    def committed(self) -> list[int]:
+        """Who has committed to first votes."""
+        return sorted({said.member for said in self.motion.book.all_of((Kind.COMMIT, 0, 0, 0))})
 
     # What happens
 
@@ -131,16 +135,36 @@ class Playing:
         finally:
             self.settle()
 
-    def refused(self, message: Refuse) -> None:
-        """A member says that it takes no part, or why it has no votes."""
+    def refused(self, peer: int, message: Refuse) -> None:
+        """A member says that it takes no part, or why it has no votes on some inputs.
+
+        The second commits as well. So the asker waits until a commitment would be there, and then tells all
+        that nobody need wait for this member; a commitment that comes nevertheless cancels that.
+        """
         member, self._received = message.member, self._received + len(message.reason)
-        if member >= len(self.moot.peers) or self._read[member] >= _MOST_REASONS:
+        if member >= len(self.moot.peers) or member == self.place or self._read[member] >= _MOST_REASONS:
             return
         self._read[member] += 1
         if not self.moot.members.verify(member, message.words, message.signature):
             raise ValueError("a refusal must be signed by its member")
+        new = member not in self.refusals
         self.refusals[member] = message.reason
+        if peer == self.header.asker:
+            self.motion.refuse(member, self._now())
+            self.settle()
+        elif new and self.place == self.header.asker:
+            when = self._now() + self.parts.settings.delta
+            self.parts.transport.later(when, lambda: self._spread(message))
         self.parts.changed(self.name)
+
+    def _spread(self, message: Refuse) -> None:
+        if self.parts.broken or self.stopped or message.member in self.committed:
+            return
+        for peer in self.others:
+            if peer != message.member:
+                self.send(peer, message)
+        self.motion.refuse(message.member, self._now())
+        self.settle()
 
     def chunk(self, peer: int, message: Chunk) -> None:
         """Inputs, from the asker."""
@@ -195,9 +219,10 @@ class Playing:
     def drop(self) -> None:
         """Do nothing any more."""
         self.stopped = True
-        for cancel in (*self._cancels, *([self._cancel] if self._cancel is not None else [])):
-            cancel()
-        self._cancels, self._cancel, self._batch = [], None, None
+        self.parts.scheduler.cancel(self.name)
+        if self._cancel is not None:
+            self._cancel()
+        self._cancel = self._batch = None
 
     # Inside
 
@@ -323,6 +348,7 @@ class Playing:
             "abstained": self.reason,
             "weights": self._weights,
             "fell_back": self._fell_back,
+            **self._company.rounds_of(self),
             **more,
         }
 
@@ -337,7 +363,10 @@ class Playing:
             return
         self._busy = poll
         if header.invites:
-            self._cast(poll, self._company.rows_to_show(header))
+            ballot, why = self._company.rows_to_show(self)
+            if why:
+                self.say_why(why)
+            self._cast(poll, ballot)
         elif poll == 0:
             self._begin_inputs()
         elif self.motion.talked is not None:
@@ -352,7 +381,7 @@ class Playing:
     def _begin_inputs(self) -> None:
         header = self.header
         patience = 4 * self.parts.settings.delta
-        own = self._company.rows_shown(header) if header.rows else None
+        own = self._company.rows_shown(self) if header.rows else None
         self._inputs = Inputs(header, self._fetch, self._ask_model, patience=patience, own=own)
         self._inputs.step(self._now())
         self._try_vote()
@@ -360,9 +389,7 @@ class Playing:
     def _leave_inputs(self) -> None:
         """They are not wanted any more."""
         self._inputs = None
-        for cancel in self._cancels:
-            cancel()
-        self._cancels = []
+        self.parts.scheduler.cancel(self.name)
 
     def _fetch(self, index: int) -> None:
         if self.place != self.header.asker:
@@ -375,35 +402,26 @@ class Playing:
         return b"" if batch is None else batch.array[index * rows : (index + 1) * rows].tobytes()
 
     def _ask_model(self, index: int, rows: Array) -> None:
-        model, header = self.parts.own.model, self.header
+        header = self.header
 
-        def job() -> Cast:
-            try:
-                return votes_on(model, header, rows, wanted)
-            except Exception as error:  # whatever a model does, the node goes on
-                return Cast(
-                    nothing(header, len(rows)), "its model failed", f"{type(error).__name__}: {error}"
-                )
+        def ask(model: Model, start: int, stop: int, wanted: Callable[[], bool]) -> Cast:
+            return votes_on(model, header, rows[start:stop], wanted)
 
-        def wanted() -> bool:
-            return self._inputs is not None
-
-        def done(cast: Cast) -> None:
+        def done(found: Answered[Cast]) -> None:
             if self._inputs is None:
                 return
+            cast = self._inputs.answered(index, found.parts, found.trouble)
+            log, motion = self.parts.log, self.name.hex()
             if cast.reason:
-                self.parts.log(
-                    "warning", "abstains", motion=self.name.hex(), why=cast.reason, detail=cast.detail
-                )
+                log("warning", "abstains", motion=motion, why=cast.reason, detail=cast.detail)
             if cast.unchecked and index == 0:
-                self.parts.log("info", "columns unchecked", motion=self.name.hex(), why=cast.unchecked)
-            self._inputs.answered(index, cast)
+                log("info", "columns unchecked", motion=motion, why=cast.unchecked)
             self._inputs.step(self._now())
             self._try_vote()
             self._arm()
 
         asker = self.moot.peers[header.asker]
-        self._cancels.append(self._company.with_model(asker, job, done))
+        self.parts.scheduler.ask(Question(self.name, asker, len(rows), ask, done))
 
     def _try_vote(self) -> None:
         if self._inputs is not None and self._inputs.complete:
@@ -445,19 +463,17 @@ class Playing:
         knowledge = self._company.knowledge(header, moot)
         n, place = len(moot.peers), self.place
 
-        def job() -> OwnVotes | Exception:
-            try:
-                return final_votes(header, n, place, tables, knowledge)
-            except Exception as error:
-                return error
+        def job() -> OwnVotes:
+            return final_votes(header, n, place, tables, knowledge)
 
-        def done(found: OwnVotes | Exception) -> None:
+        def done(answered: Answered[Any]) -> None:
             if self.stopped or self.motion.wanted != 1:
                 return
-            if isinstance(found, Exception):
-                self.parts.log("error", "no final votes", motion=self.name.hex(), why=repr(found))
+            if answered.trouble:
+                self.parts.log("error", "no final votes", motion=self.name.hex(), why=answered.trouble)
                 self._cast(1, b"")
                 return
+            found: OwnVotes = answered.parts[0]
             weights = (round(float(weight), 6) for weight in found.weights)
             self._weights = dict(zip(moot.names, weights, strict=True))
             self._fell_back = found.why or ""
@@ -465,4 +481,4 @@ class Playing:
                 self.parts.log("info", "fell back to plurality", motion=self.name.hex(), why=found.why)
             self._cast(1, found.ballot)
 
-        self._cancels.append(self._company.with_model(moot.peers[header.asker], job, done))
+        self.parts.scheduler.work(self.name, moot.peers[header.asker], job, done)

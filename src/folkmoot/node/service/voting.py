@@ -28,6 +28,7 @@ class Cast(NamedTuple):
     reason: str = ""
     detail: str = ""
     unchecked: str = ""  # why columns were taken by position
+    failed: int = 0  # inputs that the model could not answer
 
 
 def nothing(header: Header, rows: int) -> Ints:
@@ -59,6 +60,7 @@ def votes_on(model: Model, header: Header, inputs: Array, wanted: Callable[[], b
         none[within] = found.votes
         why = f"{why}; {found.reason}" if found.reason else why
         detail = f"{detail}; {found.detail}" if found.detail else detail
+        return Cast(none, why, detail, fit.unchecked, found.failed)
     return Cast(none, why, detail, fit.unchecked)
 
 
@@ -72,25 +74,27 @@ def _asked(model: Model, header: Header, inputs: Array, wanted: Callable[[], boo
     questions = _Questions(asks[terms.answers], inputs, wanted)
     with model.during(wanted):
         said, why, detail = questions.put()
+    failed = sum(answer is None for answer in said)
     if terms.answers == "labels":
         number = {label: place for place, label in enumerate(terms.labels)}
         strange = next((label for label in said if label is not None and label not in number), None)
         if strange is not None and not why:
             why = _STRANGE
             detail = f"the model says {strange!r:.60}, and the motion has {', '.join(terms.labels):.200}"
-        return Cast(np.array([number.get(label, UNCOLOURED) for label in said], dtype=np.int64), why, detail)
+        votes = np.array([number.get(label, UNCOLOURED) for label in said], dtype=np.int64)
+        return Cast(votes, why, detail, failed=failed)
     if terms.answers == "numbers":
         numbers = np.array([np.nan if each is None else each for each in said], dtype=np.float64)
         wide = np.abs(numbers) > MOST * terms.step
         if wide.any() and not why:
             why = "its model gives numbers that are too large for the grid of the motion"
             detail = f"the model says {numbers[wide][0]:g}, and the grid has steps of {terms.step:g}"
-        return Cast(on_grid(np.where(wide, np.nan, numbers), terms.step), why, detail)
+        return Cast(on_grid(np.where(wide, np.nan, numbers), terms.step), why, detail, failed=failed)
     unknown = np.full(len(terms.labels), np.nan)
     chances = np.stack([unknown if each is None else each for each in said])
     if np.isnan(chances).any() and not why:
         why = _STRANGE
-    return Cast(levels_of(chances), why, detail)
+    return Cast(levels_of(chances), why, detail, failed=failed)
 
 
 def _out_of_range(fit: Alignment, inputs: Array, outside: npt.NDArray[np.bool_]) -> tuple[str, str]:

@@ -82,6 +82,7 @@ class Motion:
         self._asked = 0  # times since it last made progress
         self._helper = me
         self._replied: dict[int, float] = {}
+        self._refused: set[int] = set()
         self._fetched: set[tuple[bytes, int]] = set()
         self._stage = (1, 1)  # polls, and agreements in the last of them
         self._unused: dict[int, Told] = {}  # by peer, the last with sets or votes that it could not judge yet
@@ -115,7 +116,7 @@ class Motion:
             and (said.kind == Kind.COMMIT or (said.stage == stage.stage and said.round == stage.round))
         ]  # fmt: skip
         self.speaker.send(None, own)
-        if self.answer is None and not self._talking:
+        if self.answer is None and not self.talking:
             self.speaker.put(None, desk.request(self.book, self.polls[-1]))
 
     # What happens
@@ -149,6 +150,14 @@ class Motion:
             self.polls[poll].commit(votes, salt)
             self._step(now)
 
+    def refuse(self, member: int, now: float) -> None:
+        """A member has said that it takes no part: nobody waits for its commitments, but takes them."""
+        if 0 <= member < self.members.n and member not in self._refused:
+            self._refused.add(member)
+            for poll in self.polls:
+                poll.commitments.refused.add(member)
+            self._step(now)
+
     def received(self, peer: int, frame: bytes, now: float) -> None:
         """Take in a frame of a member; ValueError if it is none of ours."""
         message = read(frame)
@@ -168,14 +177,14 @@ class Motion:
     def wake(self, now: float) -> None:
         """Time has passed."""
         self._step(now)
-        if self.answer is None and not self._talking and now >= self._stalls_at:
+        if self.answer is None and not self.talking and now >= self._stalls_at:
             self._ask(now)
 
     def due(self, now: float) -> float | None:
         """When to be woken, unless something happens before."""
         if self.answer is not None:
             return None
-        if self._talking and self.talk is not None:
+        if self.talking and self.talk is not None:
             return self.talk.due()
         times = [self._stalls_at, self.polls[-1].due(now)]
         return min(each for each in times if each is not None)
@@ -195,6 +204,7 @@ class Motion:
             speaker=self.speaker, is_ballot=judge_of(self.header, number, self.members.n),
         )  # fmt: skip
         poll.secret = self._secrets.get(number)
+        poll.commitments.refused |= self._refused
         self.polls.append(poll)
         self._asked_at, self._asked = now, 0
 
@@ -239,11 +249,12 @@ class Motion:
                 unused, self._unused = self._unused, {}
                 for peer, told in unused.items():
                     self._absorb(told, now, peer)
-        if self.answer is None and not self._talking:
+        if self.answer is None and not self.talking:
             self._fetch()
 
     @property
-    def _talking(self) -> bool:
+    def talking(self) -> bool:
+        """Whether this member still asks others."""
         return self.talk is not None and len(self.polls) == 1 and not self.talk.over
 
     def _begin_to_talk(self, now: float) -> bool:
@@ -257,7 +268,7 @@ class Motion:
             )  # fmt: skip
             for peer, ask in self._early_asks.items():
                 self.talk.answer(peer, ask)
-        return self._talking
+        return self.talking
 
     def _talk_on(self, now: float) -> bool:
         if self.talk is None or len(self.polls) > 1:

@@ -27,6 +27,7 @@ class CommitmentSource:
 
     def __init__(self, poll: int, book: Book, me: int) -> None:
         self.since: dict[int, float] = {}
+        self.refused: set[int] = set()  # who takes no part, so that nobody waits for it
         self._poll, self._book, self._me = poll, book, me
         self._read: dict[bytes, Commitments | None] = {}
 
@@ -51,8 +52,9 @@ class CommitmentSource:
         return sum(len(self._entry(i)) == 1 for i in range(members.n)) >= members.least
 
     def complete(self) -> bool:
-        """All have committed."""
-        return self._book.speakers(self._slot) == self._book.members.n
+        """All have committed, or said that they take no part; a commitment cancels that."""
+        silent = sum(not self._book.of(self._slot, member) for member in self.refused)
+        return self._book.speakers(self._slot) + silent == self._book.members.n
 
     def make(self) -> bytes:
         """All that are held; of who signed two, both."""
@@ -80,9 +82,10 @@ class CommitmentSource:
         return self.read(body) is not None
 
     def lacks(self, body: bytes) -> list[int]:
-        """Members without an entry."""
+        """Members without an entry, but for those who take no part."""
         found = self.read(body)
-        return [] if found is None else found.absent
+        absent = [] if found is None else found.absent
+        return [i for i in absent if i not in self.refused or self._book.of(self._slot, i)]
 
     def of(self, member: int) -> list[Said | Reveal]:
         """The commitments of a member."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -26,7 +27,20 @@ from folkmoot.votes import UNCOLOURED
 _PATIENCE: Final = 3  # delta: a question, an answer, and some
 _PAUSE: Final = 0.25  # delta, on average, between two rounds: so that members do not move in step
 _TO_SPARE: Final = 64  # answers to a member beyond two for every round
+MOST_PAST: Final = 500  # rounds that are told of
 _MOST_HEARD: Final = 10_000_000  # members x inputs x labels from which a local threshold is taken
+
+
+@dataclass(frozen=True)
+class Past:
+    """A round that is over: whom it asked, who answered, which share of these votes each label had."""
+
+    round: int
+    at: float
+    asked: tuple[int, ...]
+    heard: tuple[int, ...]
+    changed: int  # inputs on which the member holds something else after it
+    shares: dict[int, float]
 
 
 class Talk:
@@ -56,6 +70,22 @@ class Talk:
         self._heard = False  # has anybody answered?
         self._ends = began  # of the round, or of the pause before it
         self._stopped = False
+        self.past: list[Past] = []  # the last rounds
+
+    @property
+    def asked(self) -> list[int]:
+        """Whom it asked in this round."""
+        return list(self._asked)
+
+    @property
+    def answered(self) -> list[int]:
+        """Who has answered in this round."""
+        return sorted(self._answers)
+
+    @property
+    def colours(self) -> Ints:
+        """What it holds at present."""
+        return self._opinions.colours.astype(np.int64)
 
     @property
     def over(self) -> bool:
@@ -80,7 +110,7 @@ class Talk:
             return True
         if self._asked and (now >= self._ends or not self._waiting - self._quiet):
             self._quiet |= self._waiting
-            self._react()
+            self._react(now)
             self._ends = now + self._random.expovariate(1 / (_PAUSE * self._delta))
             return True
         if not self._asked and now >= self._ends:
@@ -114,8 +144,9 @@ class Talk:
         self._waiting.discard(peer)
         self._answers[peer] = self._form.unpack(answer.votes).astype(np.int8)
 
-    def _react(self) -> None:
+    def _react(self, now: float) -> None:
         """Let the rule say what follows from the answers."""
+        before = self._opinions.colours.copy()
         if self._answers:
             self._heard = True
             answered = list(self._answers)
@@ -129,6 +160,14 @@ class Talk:
             )  # fmt: skip
             self._opinions.react(won)
             self._packed = None
+        votes = np.concatenate([*self._answers.values(), np.zeros(0, dtype=np.int8)])
+        known = votes[votes != UNCOLOURED]
+        many = np.bincount(known, minlength=1) / max(len(known), 1)
+        shares = {i: round(float(many[i]), 6) for i in np.flatnonzero(many).tolist()}
+        changed = int((self._opinions.colours != before).sum())
+        heard = tuple(sorted(self._answers))
+        self.past.append(Past(self.round, now, tuple(self._asked), heard, changed, shares))
+        del self.past[:-MOST_PAST]
         self._asked, self._waiting = [], set()
         self.round += 1
 

@@ -214,6 +214,17 @@ class Storage:
             text = json.dumps(json.loads(row[0]) | summary)
             self._db.change_motion(motion, "UPDATE motions SET summary = ? WHERE name = ?", text, motion)
 
+    def shown(self, rows: str) -> int:
+        """How far a node has come in showing labelled rows with this digest."""
+        return self._db.number(f"shown {rows}") or 0
+
+    def show(self, motion: bytes, rows: str, taken: int, which: Sequence[int], clock: float) -> None:
+        """Note that these of its labelled rows answer an invitation: before anybody is told."""
+        with self._db.writing():
+            self._db.keep(f"shown {rows}", taken)
+            self._amend(motion, {"shown": list(which), "shown_of": rows})
+            self.audit.add("showed", clock, motion=motion.hex(), rows=len(which), digest=rows)
+
     def refused(self, motion: bytes, asker: str, why: str, clock: float) -> None:
         """Note that this node takes no part in a motion, and why."""
         with self._db.writing():

@@ -1,0 +1,397 @@
+"""Motions of this node: checked before anything is sent, with invited rows, each in its place."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Protocol
+
+import msgspec
+import numpy as np
+
+from folkmoot.arrays import Array
+from folkmoot.node.records import read_records, weights_of
+from folkmoot.node.review import mixed, unpack_rows
+from folkmoot.node.sealing import opened, seal_of
+from folkmoot.node.service.admission import Admission, Taken
+from folkmoot.node.service.interface import Checked, CheckedColumn, InvitationStatus, RefusedError
+from folkmoot.node.service.parts import Moot, Parts
+from folkmoot.node.service.playing import Playing
+from folkmoot.node.service.scheduling import Answered, Question
+from folkmoot.node.service.voting import Cast, votes_on
+from folkmoot.node.session.header import Header, motion_of
+from folkmoot.node.session.terms import MOST_WEIGHT, Terms
+from folkmoot.node.wire.batch import Batch
+from folkmoot.node.wire.messages import MOST_BYTES
+
+MOST_WAITING: Final = 1000  # motions of this node
+AGAIN: Final = 0.5  # seconds after which a motion that had no place is tried again
+INVITE_SHARE: Final = 0.2  # of the time until the deadline, for validation rows to come
+LONGEST: Final = 30.0  # seconds for them
+MOST_MIXED: Final = 64 << 20  # bytes of inputs with validation rows: they are shuffled in memory
+SHOWN_ROWS: Final = 20  # of a batch that is only checked
+_WEIGHT: Final = 1000  # of a weight of 1, in whole numbers
+EQUAL: Final = "no truths were told yet, and there is no weights file: all votes weigh the same"
+_NOBODY: Final = "nobody showed validation rows"
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """A motion that this node is about to put.
+
+    ``fell_back`` says why its weights are all the same, ``order`` where its own inputs are.
+    """
+
+    moot: Moot
+    place: int
+    header: Header
+    batch: Batch | None
+    fell_back: str = ""
+    order: bytes = b""
+
+    @property
+    def name(self) -> bytes:
+        """What it will be known by."""
+        return motion_of(self.header.encoded())
+
+    @property
+    def summary(self) -> dict[str, str]:
+        """What the node has to say of it from the start (``Part``)."""
+        return {"fell_back": self.fell_back, "order": self.order.hex()}
+
+
+class Host(Protocol):
+    """What asking needs of its node."""
+
+    @property
+    def moot(self) -> Moot:
+        """The roster in force."""
+
+    def under_way(self) -> list[Taken]:
+        """The motions under way."""
+
+    def open_own(self, wanted: Wanted) -> Playing:
+        """Put it."""
+
+    def announced_labels(self) -> list[Sequence[str]]:
+        """The labels that each member's model knows, as far as they are known."""
+
+
+class Asking:
+    """The motions that a node puts: one after the other if there are many."""
+
+    def __init__(self, parts: Parts, admission: Admission, host: Host) -> None:
+        self._parts, self._admission, self._host = parts, admission, host
+        self.waiting: deque[Wanted] = deque()
+        self._inviting: dict[bytes, asyncio.Future[Playing | None]] = {}
+        self.invitations: dict[bytes, Playing] = {}
+        self._timer = False
+
+    # What is put
+
+    async def put(self, batch: Batch, terms: Terms) -> bytes:
+        """Put a motion, or let it wait for its place; its name."""
+        wanted = self._prepared(batch, terms)
+        await self._try_model(batch, wanted)
+        if wanted.header.terms.rows:
+            wanted = await self._with_rows(batch, wanted)
+        self._enter(wanted, first=bool(wanted.header.rows))
+        return wanted.name
+
+    def _prepared(self, batch: Batch, terms: Terms) -> Wanted:
+        """The motion, all of it checked that can be checked without the model."""
+        parts, moot = self._parts, self._host.moot
+        if moot.place is None:
+            raise RefusedError("this node is not in the roster in force, so it cannot ask")
+        terms, fell_back = self._filled(moot, terms)
+        rows = batch.chunk_rows
+        if rows * batch.columns * batch.array.dtype.itemsize > MOST_BYTES - 100:
+            raise ValueError(
+                f"an input must have fewer than {MOST_BYTES:,} bytes: got {batch.columns:,} columns"
+            )
+        header = Header(
+            moot.digest, moot.place, parts.settings.randbytes(16), parts.transport.clock(), terms, len(batch),
+            batch.columns, batch.dtype, rows, batch.digests(), schema=batch.schema,
+        )  # fmt: skip
+        self._admission.check_own(header)
+        parts.own.model.check(header.schema, header.columns, terms.answers)
+        if terms.rows:
+            if batch.array.nbytes > MOST_MIXED:
+                raise ValueError(
+                    f"a motion with validation rows may have {MOST_MIXED >> 20} MB of inputs: got "
+                    f"{batch.array.nbytes / 2**20:.1f} MB; put them in several motions"
+                )
+            self._admission.check_own(_of_seconds(header, terms.seconds - _seconds_for_rows(terms)))
+        return Wanted(moot, moot.place, header, batch, fell_back)
+
+    def _filled(self, moot: Moot, terms: Terms) -> tuple[Terms, str]:
+        """Terms with labels and weights, where these were left to the node."""
+        fell_back = ""
+        if terms.answers != "numbers" and not terms.labels:
+            labels = self.labels()
+            if len(labels) < 2:
+                raise ValueError(
+                    "labels must be given, at least 2: neither this node's model nor another's says which it "
+                    "knows"
+                )
+            terms = msgspec.structs.replace(terms, labels=labels)
+        if not terms.weights and terms.rule == "weighted":
+            weights, fell_back = self._weights(moot, len(terms.labels))
+            terms = msgspec.structs.replace(terms, weights=weights)
+        return terms, fell_back
+
+    def labels(self) -> tuple[str, ...]:
+        """The labels of a motion that names none: all that members announced, and not only the own ones.
+
+        A member that announces very many cannot make the motion one that policies refuse: what most know
+        comes first.
+        """
+        own = self._parts.own.model.labels or []
+        known = Counter(label for labels in self._host.announced_labels() for label in set(labels))
+        others = sorted(known.keys() - set(own), key=lambda label: (-known[label], label))
+        return tuple([*own, *others][: max(len(own), self._parts.settings.policy.most_labels)])
+
+    def _weights(self, moot: Moot, classes: int) -> tuple[tuple[int, ...], str]:
+        """What members' votes weigh: by a weights file, else by track records; else all the same, and why."""
+        members = [member.fingerprint for member in moot.roster]
+        given = self._parts.own.weights
+        if any(given.get(member) for member in members):
+            found = [given.get(member, 0.0) for member in members]
+        elif read_records(self._parts.storage):
+            found = weights_of(self._parts.storage, members, classes)
+        else:
+            return (1,) * len(members), EQUAL
+        scale = min(_WEIGHT, MOST_WEIGHT / max(found)) if any(found) else 0.0
+        whole = tuple(round(weight * scale) for weight in found)
+        if not any(whole):
+            return (1,) * len(
+                members
+            ), "by its track record no member is better than a guess: all weigh the same"
+        return whole, ""
+
+    async def _try_model(self, batch: Batch, wanted: Wanted) -> None:
+        """A model that does not say which columns it takes is asked about one input."""
+        model, header = self._parts.own.model, wanted.header
+        if model.columns is not None:
+            return
+        whole = np.isfinite(batch.array[:1]).all()
+        answered: asyncio.Future[Answered[Cast]] = asyncio.get_running_loop().create_future()
+        first = batch.array[:1]
+        question = Question(
+            wanted.name, wanted.moot.peers[wanted.place], 1,
+            lambda asked, *_: votes_on(asked, header, first), _setter(answered),
+        )  # fmt: skip
+        self._parts.scheduler.ask(question)
+        found = await answered
+        failed = found.trouble or next((part.detail for part in found.parts if part.failed), "")
+        if failed and whole:
+            raise ValueError(f"{batch.name} must be inputs that this node's model can read: {failed}")
+
+    # Places
+
+    def _enter(self, wanted: Wanted, *, first: bool = False) -> None:
+        if len(self.waiting) >= MOST_WAITING:
+            raise RefusedError(
+                f"{MOST_WAITING:,} motions wait at this node already: wait until some are over"
+            )
+        if first:
+            self.waiting.appendleft(wanted)
+        elif not self.waiting and self._begin(wanted):
+            return
+        else:
+            self.waiting.append(wanted)
+        self.go_on()
+        self._parts.changed(wanted.name)
+
+    def go_on(self) -> None:
+        """Put motions that wait, as far as there are places."""
+        while self.waiting:
+            try:
+                if not self._begin(self.waiting[0]):
+                    break
+            except (ValueError, OSError) as error:
+                self._give_up(self.waiting[0], str(error))
+            self.waiting.popleft()
+        if self.waiting and not self._timer:
+            self._timer = True
+            self._parts.transport.later(self._parts.transport.now() + AGAIN, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = False
+        if not self._parts.broken:
+            self.go_on()
+
+    def _begin(self, wanted: Wanted) -> bool:
+        if wanted.moot is not self._host.moot:
+            raise RefusedError("the roster has changed since this motion was made: ask again")
+        room = self._parts.storage.has_room
+        if not self._admission.begin_own(wanted.header, self._host.under_way(), has_room=room):
+            return False
+        playing = self._host.open_own(wanted)
+        if wanted.header.invites:
+            self.invitations[wanted.name] = playing
+            if playing.is_over:
+                self.over(playing)
+        return True
+
+    def _give_up(self, wanted: Wanted, why: str) -> None:
+        self._parts.log("error", "motion not put", motion=wanted.name.hex(), why=why)
+        future = self._inviting.pop(wanted.name, None)
+        if future is not None and not future.done():
+            future.set_exception(RefusedError(why))
+        self._parts.changed(wanted.name)
+
+    def waits(self, name: bytes) -> Wanted | None:
+        """A motion that waits for its place."""
+        return next((wanted for wanted in self.waiting if wanted.name == name), None)
+
+    # Validation rows
+
+    async def _with_rows(self, batch: Batch, wanted: Wanted) -> Wanted:
+        """The same motion, with rows of members among its inputs."""
+        parts, draft = self._parts, wanted.header
+        began, secret = parts.transport.now(), parts.settings.randbytes(32)
+        terms = msgspec.structs.replace(draft.terms, seconds=_seconds_for_rows(draft.terms))
+        invitation = Header(
+            draft.moot, draft.asker, parts.settings.randbytes(16), parts.transport.clock(), terms, terms.rows,
+            draft.columns, draft.dtype, seal=seal_of(secret), schema=draft.schema,
+        )  # fmt: skip
+        invitation.check(len(wanted.moot.peers))
+        asked = replace(wanted, header=invitation, batch=None)
+        name = asked.name
+        answered: asyncio.Future[Playing | None] = asyncio.get_running_loop().create_future()
+        self._inviting[name] = answered
+        self._enter(asked)
+        playing = await answered
+        try:
+            shown = {} if playing is None else self._rows(playing, secret)
+            if not shown:
+                raise RefusedError(self._nobody(playing))
+            return await self._mixed(batch, wanted, name, shown, began)
+        except ValueError as error:
+            parts.storage.amend(name, why=str(error))
+            raise
+
+    async def _mixed(
+        self, batch: Batch, wanted: Wanted, invitation: bytes, shown: Mapping[int, Array], began: float
+    ) -> Wanted:
+        parts, draft = self._parts, wanted.header
+        seed, n = parts.settings.randbytes(32), len(wanted.moot.peers)
+
+        def mix() -> tuple[Batch, bytes, tuple[bytes, ...]]:
+            found, order = mixed(np.asarray(batch.array), shown, n, seed)
+            together = Batch(found, batch.name, batch.schema)
+            return together, order, together.digests()
+
+        mixing: asyncio.Future[Answered[Any]] = asyncio.get_running_loop().create_future()
+        parts.scheduler.work(invitation, wanted.moot.peers[wanted.place], mix, _setter(mixing))
+        mixture = await mixing
+        if mixture.trouble:
+            raise ValueError(f"validation rows and inputs cannot be put together: {mixture.trouble}")
+        together, order, chunks = mixture.parts[0]
+        left = draft.terms.seconds - (parts.transport.now() - began)
+        rows = len(together) - len(batch)
+        header = msgspec.structs.replace(
+            _of_seconds(draft, left), inputs=len(together), chunk_rows=together.chunk_rows, chunks=chunks,
+            rows=rows, shown=invitation if rows else b"", created=parts.transport.clock(),
+        )  # fmt: skip
+        self._admission.check_own(header)
+        return replace(wanted, header=header, batch=together, order=order)
+
+    def _rows(self, playing: Playing, secret: bytes) -> dict[int, Array]:
+        """What members have shown; whoever sealed something else has shown nothing."""
+        found: dict[int, Array] = {}
+        for member, data in (playing.motion.tables[0] if playing.motion.answer is not None else {}).items():
+            try:
+                if data:
+                    text = opened(data, secret, playing.name, member)
+                    found[member] = unpack_rows(playing.header, text)
+            except ValueError as error:
+                name = playing.moot.names[member]
+                self._parts.log("warning", "no validation rows", member=name, why=str(error))
+        return {member: rows for member, rows in found.items() if len(rows)}
+
+    def _nobody(self, playing: Playing | None) -> str:
+        if playing is None or playing.motion.answer is None:
+            return f"{_NOBODY} in time"
+        told = [f"{playing.moot.names[i]}: {why}" for i, why in sorted(playing.refusals.items())]
+        return "; ".join([_NOBODY, *told[:4]])
+
+    def over(self, playing: Playing) -> None:
+        """A motion of this node is over: an invitation is followed by its motion, and places are free."""
+        name = playing.name
+        self.invitations.pop(name, None)
+        future = self._inviting.pop(name, None)
+        if future is not None and not future.done():
+            future.set_result(playing)
+        self.go_on()
+
+    def invitation_status(self, now: float) -> list[InvitationStatus]:
+        """The invitations under way; rows are sealed until all have answered."""
+        found = []
+        for playing in self.invitations.values():
+            names, told = playing.moot.names, playing.committed
+            refused = {names[i]: why for i, why in sorted(playing.refusals.items())}
+            found.append(
+                InvitationStatus(
+                    playing.header.inputs, round(playing.ends - now, 3),
+                    {names[i]: playing.header.inputs for i in told if names[i] not in refused}, refused,
+                    [name for i, name in enumerate(names) if i not in told and name not in refused],
+                )
+            )  # fmt: skip
+        return found
+
+    # What is only looked at
+
+    def check(self, batch: Batch, terms: Terms) -> Checked:
+        """What this node makes of inputs and terms; nobody else is told."""
+        why = unchecked = ""
+        outside = 0
+        labels = list(terms.labels or (() if terms.answers == "numbers" else self.labels()))
+        model = self._parts.own.model
+        try:
+            fit = model.fit(batch.schema, batch.columns)
+            unchecked = fit.unchecked
+            outside = int(fit.outside(fit.arranged(batch.array)).any(axis=1).sum())
+            self._prepared(batch, terms)
+        except ValueError as error:
+            why = str(error)
+        known = {column.name for column in model.schema}
+        given = {column.name for column in batch.schema}
+        named = bool(model.schema and batch.schema)
+        columns = [
+            CheckedColumn(
+                column.name, ("fits" if column.name in known else "unknown") if named else "unchecked",
+                column.unit, column.low, column.high,
+            )
+            for column in batch.schema
+        ]  # fmt: skip
+        if named:
+            columns += [
+                CheckedColumn(column.name, "missing", column.unit, column.low, column.high)
+                for column in model.schema
+                if column.name not in given
+            ]
+        rows = np.asarray(batch.array[:SHOWN_ROWS], dtype=np.float64)
+        first = [[float(x) if np.isfinite(x) else None for x in row] for row in rows]
+        return Checked(
+            len(batch), columns, first, batch.missing, outside, labels, why, unchecked, terms.answers
+        )
+
+
+def _seconds_for_rows(terms: Terms) -> float:
+    return max(2.0, min(LONGEST, INVITE_SHARE * terms.seconds))
+
+
+def _of_seconds(header: Header, seconds: float) -> Header:
+    return msgspec.structs.replace(header, terms=msgspec.structs.replace(header.terms, seconds=seconds))
+
+
+def _setter(future: asyncio.Future[Answered[Any]]) -> Callable[[Answered[Any]], None]:
+    def done(found: Answered[Any]) -> None:
+        if not future.done():
+            future.set_result(found)
+
+    return done

@@ -1,0 +1,147 @@
+"""How motions under way stand at a node: what ``status``, ``live`` and ``opening`` tell of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from folkmoot.arrays import Ints
+from folkmoot.node.account import likeliest
+from folkmoot.node.review import ballots_of, reviewed
+from folkmoot.node.service.asking import Wanted
+from folkmoot.node.service.interface import Live, MotionStatus, Round
+from folkmoot.node.service.parts import Moot
+from folkmoot.node.service.playing import Playing
+from folkmoot.node.session.header import Header
+from folkmoot.node.session.statement import Kind
+from folkmoot.node.session.talk import Past
+from folkmoot.node.session.terms import Terms
+from folkmoot.votes import UNCOLOURED
+
+WAITS = "waiting"
+
+
+def phase_of(playing: Playing) -> str:
+    """What the node does at present in a motion."""
+    motion = playing.motion
+    if motion.answer is not None:
+        return "decided"
+    if motion.talking:
+        return "talk"
+    poll = motion.polls[-1]
+    which = "rows" if playing.header.invites else ("first votes", "final votes")[poll.number]
+    if motion.wanted is not None:
+        return f"making {which}"
+    return f"agreeing on {'who voted' if poll.agreed is None else which}"
+
+
+def motion_status(playing: Playing, now: float) -> MotionStatus:
+    """A motion in the list of those under way."""
+    header, talk = playing.header, playing.motion.talk
+    return MotionStatus(
+        motion=playing.name.hex(),
+        asker=playing.moot.names[header.asker],
+        phase=phase_of(playing),
+        inputs=header.asked,
+        round=0 if talk is None else talk.round,
+        rounds=header.terms.rounds if header.terms.protocol else 0,
+        closes=len(_closed(playing)),
+        remaining=round(playing.ends - now, 3),
+        participants=len(playing.moot.peers),
+        epoch=playing.moot.roster.epoch,
+        rule=header.terms.used_rule,
+    )
+
+
+def live_of(playing: Playing, now: float) -> Live:
+    """A motion as somebody sees it who waits for it."""
+    header, names, motion = playing.header, playing.moot.names, playing.motion
+    talk = motion.talk
+    first = _first_votes(playing)
+    return Live(
+        phase=phase_of(playing),
+        round=0 if talk is None else talk.round,
+        rounds=header.terms.rounds if header.terms.protocol else 0,
+        remaining=round(playing.ends - now, 3),
+        committed=[names[i] for i in playing.committed],
+        closed=[names[i] for i in _closed(playing)],
+        accused=[names[i] for i in sorted(motion.evidence)],
+        refused={names[i]: why for i, why in sorted(playing.refusals.items())},
+        asked=[] if talk is None else [names[i] for i in talk.asked],
+        heard=0 if talk is None else len(talk.answered),
+        shares={} if first is None else shares(header.terms, first),
+        held={} if talk is None else shares(header.terms, talk.colours[None]),
+    )
+
+
+def live_of_waiting(wanted: Wanted) -> Live:
+    """A motion that has no place yet."""
+    terms = wanted.header.terms
+    return Live(WAITS, 0, terms.rounds if terms.protocol else 0, terms.seconds, [], [])
+
+
+def opening_of(header: Header, moot: Moot, name: bytes) -> dict[str, Any]:
+    """What is told of a motion when it begins."""
+    terms = header.terms
+    return {
+        "motion": name.hex(),
+        "asker": moot.names[header.asker],
+        "inputs": header.asked,
+        "labels": list(terms.labels),
+        "answers": terms.answers,
+        "rule": terms.used_rule,
+        "rounds": terms.rounds if terms.protocol else 0,
+        "seconds": terms.seconds,
+        "participants": list(moot.names),
+    }
+
+
+def _closed(playing: Playing) -> list[int]:
+    """Who has said what it holds at the end: a final vote, or where there is none the result."""
+    last = playing.header.polls - 1
+    kind = Kind.COMMIT if last else Kind.RESULT
+    book = playing.motion.book
+    return sorted({said.member for said in book.all_of((kind, last, 0, 0))})
+
+
+def _first_votes(playing: Playing) -> Ints | None:
+    """The first votes once they are agreed; where validation rows are among the inputs, on what is asked."""
+    tables = playing.motion.tables
+    if not tables or playing.header.invites or playing.header.terms.answers == "numbers":
+        return None
+    found = reviewed(playing.header, tables[0], len(playing.moot.peers)).asked
+    return None if found is None else likeliest(playing.header.terms.answers, found)
+
+
+def shares(terms: Terms, votes: Ints) -> dict[str, float]:
+    """Of all votes, the share of each label that has any."""
+    known = votes[votes != UNCOLOURED]
+    if not len(known):
+        return {}
+    many = np.bincount(known.astype(np.int64), minlength=len(terms.labels))
+    return {terms.labels[i]: round(int(many[i]) / len(known), 6) for i in np.flatnonzero(many).tolist()}
+
+
+def rounds_of(playing: Playing) -> list[Round]:
+    """The rounds of a talk, as this node had it."""
+    talk, names = playing.motion.talk, playing.moot.names
+    past: list[Past] = [] if talk is None else talk.past
+    return [
+        Round(
+            each.round, round(each.at - playing.began, 3), [names[i] for i in each.asked],
+            [names[i] for i in each.heard], each.changed,
+            {playing.header.terms.labels[i]: share for i, share in each.shares.items()},
+        )
+        for each in past
+    ]  # fmt: skip
+
+
+def undecided_of(header: Header, answer: bytes | None) -> int:
+    """How many of the asker's inputs have no decision."""
+    if header.invites:
+        return 0
+    if answer is None:
+        return header.asked
+    form = ballots_of(header, 1)
+    return int((form.unpack(answer) == form.nothing()).sum())
