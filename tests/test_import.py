@@ -60,10 +60,10 @@ def test_a_command_and_its_help_need_no_other_and_no_numbers() -> None:
     assert not HEAVY - {"rich", "typer"} & loaded
 
 
-def test_a_node_that_only_talks_needs_no_scipy() -> None:
+def test_a_node_needs_no_studies() -> None:
     loaded = modules_after("import folkmoot.node.service.operation")
     assert "numpy" in loaded
-    assert not {"scipy", "folkmoot.outlook", "folkmoot.testing"} & loaded
+    assert not {"sklearn", "folkmoot.outlook", "folkmoot.testing"} & loaded
 
 
 def test_theory_needs_neither_compiler_nor_pictures() -> None:

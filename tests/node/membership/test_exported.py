@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.node.service.node_file import read_node_file
 from folkmoot.node.membership.exported import read_exported
 from folkmoot.node.membership.identity import create
+from folkmoot.node.service.node_file import read_node_file
 from support.command import assert_refused, run, run_json
 
 GOOD = (
