@@ -10,7 +10,7 @@ DEMO := build/demo
 help:
 	@echo "make demo       set up, then show what folkmoot does (report in $(DEMO))"
 	@echo "make test       set up, then run the checks and all tests (a few minutes)"
-	@echo "make check      ruff, mypy --strict, the import layers, docstrings, last digits and spelling"
+	@echo "make check      ruff, mypy --strict, the import layers, docstrings, last digits, spelling and prose"
 	@echo "make test-slow  the studies that take longer"
 	@echo "make bench      speed, as JSON and into benchmarks/results.json; make bench-trust: one part"
 	@echo "make paper      the paper's tables and figures into experiments/results (goes on after Ctrl-C; DATA=folder of FEMNIST)"
@@ -45,6 +45,7 @@ lint: $(VENV)/dev
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_docstrings.py
 	$(BIN)/python tools/check_floats.py
+	$(BIN)/python tools/prose.py
 	$(BIN)/codespell
 
 # One worker more than cores: many tests wait for processes, sockets and clocks. Each takes a row of neighbouring

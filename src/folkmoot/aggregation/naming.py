@@ -62,7 +62,7 @@ def aggregation_called(typed: str) -> Aggregation:
     >>> aggregation_called("plurality(least=2)")
     Plurality(least=2)
     >>> aggregation_called("DawidSkene")
-    DawidSkene(one_coin=None, iterations=100, tolerance=1e-06)
+    DawidSkene(one_coin=None, iterations=100, tolerance=1e-06, unvoted=False)
     """
     found = _TYPED.fullmatch(typed)
     names = {name.replace("-", ""): kind for name, kind in AGGREGATIONS.items()}

@@ -39,6 +39,7 @@ BY_INPUT: Final[Mapping[str, str]] = {
     "first_votes": "first_votes",
     "final_votes": "final_votes",
     "why_undecided": "why_undecided",
+    "own_votes": "own_vote",
 }
 # ``Terms`` by the names of its fields, as people and programs give them; the header has them as an array.
 GivenTerms = msgspec.defstruct(
@@ -95,6 +96,14 @@ class Account(msgspec.Struct, frozen=True):
         Inputs without a decision.
     why_undecided : list of (str or None)
         Why there is none; None where there is one.
+    own_votes : list of (str, float or None)
+        What the model of this node voted at first on each input: a label (of probabilities the likeliest) or
+        a number. None where it has no vote, and everywhere in an account that no node tells.
+    effective_votes : float or None
+        How many independent votes the first votes on labels are worth, at least: they agree more than by
+        chance (``folkmoot.comparing``). None below 20 inputs and for numbers.
+    alike : list of list of str
+        Members whose first votes depart from the decisions together.
     took_part : list of str
         Whose first votes were agreed on.
     silent, withheld, struck : list of str
@@ -153,6 +162,9 @@ class Account(msgspec.Struct, frozen=True):
     final_votes: list[Votes]
     undecided: int
     why_undecided: list[str | None]
+    own_votes: list[str | float | None]
+    effective_votes: float | None
+    alike: list[list[str]]
     took_part: list[str]
     silent: list[str]
     withheld: list[str]
@@ -224,8 +236,11 @@ def _journalled(records: Sequence[bytes]) -> list[dict[int, bytes]]:
     return tables
 
 
-def account_of(found: Held) -> Account:
-    """What a node knows of a motion; it needs no database, so that a thread may make it."""
+def account_of(found: Held, node: str = "") -> Account:
+    """What a node knows of a motion; it needs no database, so that a thread may make it.
+
+    ``node`` is the name of the one that tells.
+    """
     stored, header = found.stored, found.stored.header
     terms, names, said = header.terms, stored.names, stored.summary
     first = found.first
@@ -236,6 +251,7 @@ def account_of(found: Held) -> Account:
     kind = "labels" if terms.answers == "probabilities" and terms.polls == 2 else terms.answers
     members = Members(len(names), stored.faults, lambda *_: False)
     decisions = [_told(terms, each) for each in decided]
+    effective, alike = _independence(terms.answers, votes, decided, names)
     return Account(
         motion=stored.name.hex(),
         moot=header.moot.hex(),
@@ -259,6 +275,9 @@ def account_of(found: Held) -> Account:
         final_votes=_tallies(kind, terms, found.final, asked),
         undecided=sum(each is None for each in decisions),
         why_undecided=_why(found, decisions, votes, counted, kind),
+        own_votes=_own_votes(terms, votes, names.index(node) if node in names else None, asked),
+        effective_votes=effective,
+        alike=alike,
         took_part=[names[i] for i in sorted(found.tables[0])] if found.tables else [],
         **_who(found),
         abstained=_abstained(found, votes),
@@ -354,6 +373,29 @@ def likeliest(answers: Answers, votes: Ints) -> Ints:
     if answers != "probabilities":
         return votes
     return np.where(there(answers, votes), votes.argmax(axis=2), UNCOLOURED)
+
+
+def _own_votes(terms: Terms, votes: Ints | None, place: int | None, asked: int) -> list[Decision]:
+    """First votes of one member, as decisions are told."""
+    if votes is None or place is None:
+        return [None] * asked
+    none = NOTHING if terms.answers == "numbers" else UNCOLOURED
+    own = likeliest(terms.answers, votes[place : place + 1])[0].tolist()
+    return [None if each == none else _told(terms, each) for each in own]
+
+
+def _independence(
+    answers: Answers, votes: Ints | None, decided: Sequence[int | None], names: Sequence[str]
+) -> tuple[float | None, list[list[str]]]:
+    """How many independent votes the members' are worth, and who departs from the decisions together."""
+    if votes is None or answers == "numbers":
+        return None, []
+    from folkmoot.comparing.independence import find_independence  # brings scipy's graphs
+
+    answer = np.array([UNCOLOURED if each is None else each for each in decided], dtype=np.int64)
+    told = find_independence(likeliest(answers, votes).astype(np.int64), None, answer, names)
+    worth = None if told.votes is None else round(told.votes, 2)
+    return worth, [list(group) for group in told.groups]
 
 
 def _shares(kind: Answers, votes: Ints | None, decided: Sequence[int | None]) -> list[float | None]:

@@ -33,7 +33,7 @@ class Broadcast:
     --------
     >>> from folkmoot import plan
     >>> plan(n=11, p=0.8, protocol="slush").broadcast
-    Broadcast(messages=110, bytes=14080, cheaper=True)
+    Broadcast(messages=110, bytes=11330, cheaper=True)
     """
 
     messages: int

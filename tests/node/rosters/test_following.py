@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
 import msgspec
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from folkmoot.node.evidence import check_evidence
+from folkmoot.node.membership import members
+from folkmoot.node.membership.certificates import holds
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.rosters import chronicle, successor
 from folkmoot.node.rosters.chronicle import MOST_CONSENTS
-from folkmoot.node.rosters.frames import Agreeing, Proposed, Rosters
+from folkmoot.node.rosters.frames import Agreeing, Followed, Proposed, Rosters
 from folkmoot.node.rosters.roster_file import read_roster_text
 from folkmoot.node.rosters.successor import Successor, change_of, consents
 from folkmoot.node.service.interface import RosterChange, Succession
@@ -269,10 +273,9 @@ def test_a_silent_member_holds_nothing_up() -> None:
 
 
 def long_content(roster: Roster, number: int) -> bytes:
-    """A successor of nearly as many bytes as one may have."""
-    addresses = tuple(f"127.0.0.1:{port}" for port in range(1 + number, 300 + number))
-    members = [replace(each, addresses=addresses) for each in roster]
-    return Successor.after(roster, members).content
+    """A successor with as many and as long addresses as members may have."""
+    hosts = [f"{'h' * 200}{number}.example:{port}" for port in range(7000, 7016)]
+    return Successor.after(roster, [replace(each, addresses=tuple(hosts)) for each in roster]).content
 
 
 def test_a_quorum_that_is_claimed_costs_one_signature(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -327,6 +330,28 @@ def test_what_a_member_can_have_stored_is_bounded_whatever_it_claims() -> None:
     assert kept == 1, "what was not agreed on goes"
 
 
+def test_what_is_no_successor_is_read_only_so_often_although_a_member_signs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    moot, reads = Followers(4), []
+    node, liar = moot.nodes[0], 3
+    real = Successor.read
+
+    def reading(content: bytes, old: Roster) -> Successor:
+        reads.append(content)
+        return real(content, old)
+
+    monkeypatch.setattr(Successor, "read", staticmethod(reading))
+    previous = bytes.fromhex(moot.roster.digest)
+    for number in range(30):
+        content = b"no roster %d" % number
+        name = hashlib.sha256(content).digest()
+        signed = ((liar, moot.key(liar).sign(consents(previous, liar, name))),)
+        node.received(moot.nodes[liar].peer, encode(Proposed(previous, name, content, signed)))
+    assert len(reads) == MOST_CONSENTS
+    assert node.following.counts["refused_too_many_rosters"] == 30 - MOST_CONSENTS
+
+
 def test_frames_that_are_no_good_are_counted() -> None:
     moot = Followers(4)
     node, peer = moot.nodes[0], moot.nodes[1].peer
@@ -343,4 +368,61 @@ def test_frames_that_are_no_good_are_counted() -> None:
     assert node.following.counts["refused_malformed"] == 4
     for _ in range(200):
         node.received(peer, encode(Rosters(bytes(32))))
-    assert node.following.counts["refused_too_often"] >= 150
+    assert node.following.counts["refused_too_often"] == 161, "40 at once, one of them above"
+
+
+def test_many_signatures_in_few_frames_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A member signs statements of rounds that nobody has reached, as many as it likes."""
+    moot = Followers(4)
+    node, liar = moot.nodes[0], 3
+    previous = bytes.fromhex(moot.roster.digest)
+    change, verified = change_of(previous), []
+    real = holds
+
+    def counted(key: Ed25519PublicKey, signature: bytes, words: bytes) -> bool:
+        verified.append(words)
+        return real(key, signature, words)
+
+    monkeypatch.setattr(members, "holds", counted)
+    for start in range(1000, 1000 + 50 * 80, 80):
+        told = []
+        for number in range(start, start + 80):
+            said = Said(liar, Kind.PREVOTE, 0, 0, number, -1, bytes(32), bytes(64))
+            signature = moot.key(liar).sign(said.words(change))
+            told.append(msgspec.structs.replace(said, signature=signature))
+        frame = encode(Agreeing(previous, encoded(Told(change, tuple(told)))))
+        node.received(moot.nodes[liar].peer, frame)
+    assert 0 < len(verified) <= 200 * 8
+
+
+def test_what_is_said_to_have_followed_is_in_force_only_with_a_quorum_that_holds() -> None:
+    moot = Followers(4)
+    moot.run(1.0)
+    moot.network.crash(moot.nodes[3].peer)
+    name = propose(moot, 0, 9000)
+    moot.run(5.0)
+    sign(moot, name, 1, 2)
+    moot.run(60.0, moot.at(1, but=(3,)))
+    shown = moot.nodes[0].chronicle.after(moot.roster)
+    assert shown is not None
+    assert shown.agreed is not None
+    previous, content = bytes.fromhex(moot.roster.digest), shown.successor.content
+    signed, precommits = tuple(shown.consents.items()), shown.agreed.precommits
+    another = moved(moot.roster, 1, 9001).content
+    whole = Followed(previous, content, signed, shown.agreed.round, precommits)
+    away = moot.nodes[3]
+    away.start()
+    for change in (
+        {"precommits": precommits[1:]},
+        {"precommits": (precommits[0], precommits[0], *precommits[1:-1])},
+        {"precommits": (*precommits[:-1], (3, bytes(64)))},
+        {"round": shown.agreed.round + 1},
+        {"consents": signed[1:]},
+        {"consents": ((signed[0][0], bytes(64)), *signed[1:])},
+        {"content": another},
+    ):
+        away.received(moot.nodes[0].peer, encode(msgspec.structs.replace(whole, **change)))
+    assert away.following.counts["refused_forged_roster"] == 7
+    assert away.epoch == 0
+    away.received(moot.nodes[0].peer, encode(whole))
+    assert away.epoch == 1

@@ -70,6 +70,8 @@ def test_an_account_says_who_voted_what_and_what_was_decided(
         votes = Counter(LABELS[vote] for row in VOTES if (vote := row[i]) is not None)
         assert account.first_votes[i] == votes
         assert account.shares[i] == pytest.approx(max(votes.values()) / sum(votes.values()), abs=1e-6)
+    assert account.own_votes == [None if vote is None else LABELS[vote] for vote in VOTES[0]]
+    assert (account.effective_votes, account.alike) == (None, [])  # of four inputs nothing can be told
     assert account.why_undecided[:2] == [None, None]
     assert account.why_undecided[2] == "cat and dog have 2 votes each"
     assert "at most 1 of 4 voted alike at first" in str(account.why_undecided[3])

@@ -73,6 +73,7 @@ def test_a_member_comes_back_while_strangers_open_what_they_can(tmp_path: Path, 
                     before = counts["refused_too_many_connections"]
                     await moot.restart(1)
                     await moot.all_connected()
+                    assert not moot.ears[1].unreached, "it is let in the first time that it dials"
                     await moot.tell(0, 1)
                     await eventually(
                         lambda before=before: counts["refused_too_many_connections"] > before,  # type: ignore[misc]
@@ -97,6 +98,7 @@ def test_handshakes_of_strangers_that_are_never_done_take_no_place_of_a_member(t
                 for _ in range(5):
                     await moot.restart(1)
                     await moot.all_connected()
+                    assert not moot.ears[1].unreached
                 assert len([each for each in mesh._pending.values() if not each.expected]) <= 8 + 2
             finally:
                 await strangers.leave()

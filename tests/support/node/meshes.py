@@ -40,6 +40,7 @@ class Ear:
     def __init__(self, cost: Callable[[bytes], float] = lambda _: 0.0) -> None:
         self.frames: list[tuple[bytes, bytes]] = []
         self.cpu = 0.0
+        self.unreached: list[bytes] = []
         self._cost = cost
 
     def received(self, peer: bytes, frame: bytes) -> None:
@@ -47,10 +48,10 @@ class Ear:
         self.cpu += self._cost(frame)
 
     def reached(self, peer: bytes) -> None:
-        """It is not asked about that."""
+        """Nobody asks it about that."""
 
     def unreachable(self, peer: bytes) -> None:
-        """Nor about that."""
+        self.unreached.append(peer)
 
 
 class Meshes:

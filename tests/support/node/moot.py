@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import random
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -78,7 +80,10 @@ class Moot:
         self.roster = Roster((each.member() for each in self.identities), tolerated=faults)
         self.peers = [bytes.fromhex(each.fingerprint) for each in self.identities]
         self.network: Network[bytes] = Network(self.peers, seed, weather or Weather(delay=0.01))
-        self.settings = [settings or Settings()] * len(owns)
+        self.settings = [
+            replace(settings or Settings(), randbytes=random.Random(f"{seed} {i}").randbytes)
+            for i in range(len(owns))
+        ]
         self.storages = [Storage(":memory:") for _ in owns]
         self.rosters = [Rosters(self.roster) for _ in owns]
         self.nodes: list[Node | None] = [None] * len(owns)

@@ -249,11 +249,12 @@ def _opened(played: Played, name: bytes, batch: Batch, terms: Any) -> Any:
         inputs=inputs, answers=terms.answers, labels=list(terms.labels),
         columns=[column.name for column in batch.schema], rule=terms.used_rule,
         terms=FORMS.terms(**msgspec.structs.asdict(terms)), participants=n, faults=(n - 1) // 3,
-        quorum=played.status().quorum, least=1, decisions=nothing, shares=nothing,
+        quorum=played.status().quorum, least=1, decisions=nothing, shares=nothing, own_votes=nothing,
         first_votes=[{} for _ in nothing], final_votes=[{} for _ in nothing], undecided=inputs,
-        why_undecided=["the motion is still open"] * inputs, took_part=[], silent=[], withheld=[], struck=[],
-        abstained={}, refused={}, evidence={}, certified=False, invites=False, rows={}, seconds=0.0, rounds=0,
-        bytes_sent=0, bytes_received=0, weights={}, fell_back="", why="",
+        why_undecided=["the motion is still open"] * inputs, effective_votes=None, alike=[], took_part=[],
+        silent=[], withheld=[], struck=[], abstained={}, refused={}, evidence={}, certified=False,
+        invites=False, rows={}, seconds=0.0, rounds=0, bytes_sent=0, bytes_received=0,
+        weights={}, fell_back="", why="",
     )  # fmt: skip
 
 
@@ -270,7 +271,7 @@ def _decided(account: Any, votes: list[list[str | None]]) -> dict[str, Any]:
     shares = [max(t.values()) / sum(t.values()) if t else None for t in tallies]
     return {
         "state": "decided", "decisions": decisions, "shares": shares, "first_votes": tallies,
-        "undecided": decisions.count(None), "certified": True, "seconds": 1.5,
+        "undecided": decisions.count(None), "certified": True, "seconds": 1.5, "own_votes": votes[0],
         "why_undecided": [None if each else "first votes are tied" for each in decisions],
     }  # fmt: skip
 

@@ -16,6 +16,7 @@ from typing import Any
 from folkmoot import checks
 
 LONGEST_ORGANISATION = 200
+MOST_ADDRESSES = 16
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _HOST = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9._-]{0,252})")
@@ -53,6 +54,8 @@ def check_addresses(addresses: object) -> tuple[str, ...]:
     found = tuple(addresses)
     if not found:
         raise ValueError('addresses must name at least one HOST:PORT, such as "north.example:7654": got none')
+    if len(found) > MOST_ADDRESSES:
+        raise ValueError(f"addresses must be at most {MOST_ADDRESSES}: got {len(found):,}")
     for address in found:
         host, _ = parse_address(address)
         if is_everywhere(host):

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from folkmoot.node.evidence import what_of
 from folkmoot.node.log import Journal
 from folkmoot.node.membership.identity import Identity
 from folkmoot.node.membership.roster import Roster
@@ -33,11 +34,9 @@ FANOUT: Final = 3
 AGAIN: Final = 2.0  # seconds after which the same content is sent to the same peer again; then twice as many
 ASKED: Final = (2.0, 40.0)  # ``Rosters`` of a peer that are looked at: in a second, and saved up
 NEWS: Final = (5.0, 200.0)  # the same, of all other frames
-_REFUSED: Final[dict[Heard, str]] = {
-    "forged": "forged_roster",
-    "too many": "too_many_rosters",
-    "old": "old_roster",
-}
+PRICE: Final = 8  # signatures that cost as much as a frame
+MOST_PAID: Final = 100.0  # frames that one costs at the most
+_STATEMENT: Final = 120  # bytes of a signed statement, at the least
 
 
 class Following:
@@ -56,7 +55,7 @@ class Following:
         self.counts: Counter[str] = Counter() if counts is None else counts
         self._me, self._rng = me, rng
         self._own = bytes.fromhex(me.fingerprint)
-        self._log = log or Journal("error")
+        self._log = (log or Journal("error")).bound(node=me.name)
         self._changed: Callable[[], None] | None = None  # None: it has not been started
         self._change: Change | None = None
         self._about: Roster | None = None  # whose successor ``_change`` is about
@@ -92,13 +91,17 @@ class Following:
         """A frame about rosters, of a peer known by its fingerprint; one that is no good is counted."""
         if self._changed is None:
             return
+        now = self.transport.now()
         budgets, rate = (self._asked, ASKED) if frame[1:2] == b"\x10" else (self._news, NEWS)
-        if budgets.setdefault(peer, Budget(*rate)).pay(self.transport.now()):
+        budget = budgets.setdefault(peer, Budget(*rate))
+        if budget.pay(now):
             self.counts["refused_too_often"] += 1
             return
         try:
             message = read(frame)
-            if isinstance(message, Rosters):
+            if budget.pay(now, min(_signatures(message) / PRICE, MOST_PAID)):
+                self.counts["refused_too_often"] += 1
+            elif isinstance(message, Rosters):
                 self._on_rosters(peer, message)
             elif isinstance(message, Agreeing):
                 self._on_agreeing(peer, message)
@@ -162,8 +165,12 @@ class Following:
             self._go_on()
         elif heard == "unknown":
             self._send(peer, self._held())
-        elif heard in _REFUSED:
-            self.counts[f"refused_{_REFUSED[heard]}"] += 1
+        elif heard == "forged":
+            self.counts["refused_forged_roster"] += 1
+        elif heard == "too many":
+            self.counts["refused_too_many_rosters"] += 1
+        elif heard == "old":
+            self.counts["refused_old_roster"] += 1
 
     def _hear(self, peer: bytes, message: Proposed) -> Heard:
         """A successor, or consents to one; one that is not known here is asked for."""
@@ -193,14 +200,18 @@ class Following:
 
     def _take_up(self) -> None:
         """Take part in the agreement on what follows the roster in force, from what is stored of it."""
-        old = self.chronicle.tip
-        place = old.position(self._me.fingerprint)
-        self._about, self._change = old, None
+        tip = self.chronicle.tip
+        if self._about is not None:
+            self._log("info", "roster in force", epoch=tip.epoch, moot=tip.digest, participants=len(tip))
+        place = tip.position(self._me.fingerprint)
+        if place is None:
+            self._log("warning", "not in the roster in force", epoch=tip.epoch, moot=tip.digest)
+        self._about, self._change = tip, None
         self._sent = {each: when for each, when in self._sent.items() if self._is_recent(when)}
         if place is not None:
             self._change = Change(
-                old, place, self._me.key.sign, self._ready, delta=DELTA,
-                records=self.chronicle.journal(old), now=self.transport.now(),
+                tip, place, self._me.key.sign, self._ready, delta=DELTA,
+                records=self.chronicle.journal(tip), now=self.transport.now(),
             )  # fmt: skip
 
     def _is_recent(self, sent: tuple[float, float]) -> bool:
@@ -219,11 +230,9 @@ class Following:
 
     def _go_on(self) -> None:
         """Do all that can be done now: agree, go over to what was agreed on, tell others what is new."""
-        while self._agree():
-            pass
-        before, self._told = self._told, self._consents()
-        if self._about is not self.chronicle.tip:  # another process, or a peer, knew what is in force
+        while self._agree() or self._about is not self.chronicle.tip:  # or a peer knew what is in force
             self._take_up()
+        before, self._told = self._told, self._consents()
         if before != self._told:
             self._tell_new(before)
             if self._changed is not None:
@@ -250,15 +259,13 @@ class Following:
         for place, evidence in change.evidence.items():
             if self.chronicle.accuse(old, evidence, self.transport.clock()):
                 self.counts["evidence"] += 1
-                self._log.write("warning", "evidence", moot=old.digest, against=old[place].name)
+                against, what = old[place].name, what_of(evidence)
+                self._log("warning", "evidence", motion=old.digest, against=against, what=what)
         if change.decided is None:
             return False
         precommits = tuple((said.member, said.signature) for said in change.precommits)
         agreed = Agreed(change.precommits[0].round, precommits)
         self.chronicle.follow(change.decided, agreed, self.transport.clock())
-        tip = self.chronicle.tip
-        self._log.write("info", "roster in force", epoch=tip.epoch, moot=tip.digest, participants=len(tip))
-        self._take_up()
         return True
 
     def _consents(self) -> dict[bytes, set[int]]:
@@ -354,6 +361,15 @@ class Following:
         self.counts["frames_sent"] += 1
         self.counts["bytes_sent"] += len(frame)
         self.transport.send(peer, frame)
+
+
+def _signatures(message: OfRosters) -> int:
+    """About how many there are to be verified in a message."""
+    if isinstance(message, Agreeing):
+        return len(message.frame) // _STATEMENT
+    if isinstance(message, Proposed):
+        return len(message.consents)
+    return len(message.consents) + len(message.precommits) if isinstance(message, Followed) else 0
 
 
 def _bits(proposal: Proposal) -> bytes:

@@ -30,7 +30,7 @@ from folkmoot.node.session.statement import MOST_MEMBERS, Digest, most_faults
 
 MOST_CONTENT: Final = 900 << 10  # bytes: with the consents it must fit into a frame
 MOST_NEW: Final = 64  # members that join at once in any roster; in a large one as many as it has
-_LONGEST_LINE: Final = 8192
+_LONGEST_LINE: Final = 4096  # characters: to read one takes time
 
 _Line = Annotated[str, msgspec.Meta(max_length=_LONGEST_LINE)]
 

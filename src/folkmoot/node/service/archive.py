@@ -86,7 +86,7 @@ class NodeArchive:
     async def account(self, motion: bytes) -> Account:
         """What came of a motion; ``DamagedError`` if what is stored was changed."""
         stored, journal = self._stored(motion)
-        return await asyncio.to_thread(lambda: account_of(held_of(stored, journal)))
+        return await asyncio.to_thread(lambda: account_of(held_of(stored, journal), self.node))
 
     async def certificate(self, motion: bytes) -> bytes:
         """The certificate of a motion; RefusedError if it has none, or none yet."""

@@ -15,6 +15,8 @@ from folkmoot.node.session.statement import Digest, Number, Place, Round, Said
 MOST_BYTES: Final = 1 << 20  # of a frame
 MOST_VOTES: Final = 3 << 18  # bytes of the votes of a member
 _FULL: Final = 1 << 17  # bytes after which a reply goes on in another frame
+_AROUND: Final = 160  # bytes of a part beside its bulk, about
+MOST_PARTS: Final = 1024  # statements of a frame, sets, and reveals: more than ``split`` puts into one
 MARK: Final = 8  # bytes
 
 Votes: TypeAlias = Annotated[bytes, msgspec.Meta(max_length=MOST_VOTES)]
@@ -46,9 +48,9 @@ class Told(_Frame, frozen=True, tag=0):
     """Statements, sets and reveals of a motion."""
 
     motion: Digest
-    said: tuple[Said, ...] = ()
-    bodies: tuple[Body, ...] = ()
-    reveals: tuple[Reveal, ...] = ()
+    said: Annotated[tuple[Said, ...], msgspec.Meta(max_length=MOST_PARTS)] = ()
+    bodies: Annotated[tuple[Body, ...], msgspec.Meta(max_length=MOST_PARTS)] = ()
+    reveals: Annotated[tuple[Reveal, ...], msgspec.Meta(max_length=MOST_PARTS)] = ()
 
 
 class Have(_Frame, frozen=True, tag=1):
@@ -121,7 +123,7 @@ def split(motion: bytes, parts: Iterable[Said | Body | Reveal]) -> Iterator[Told
         if size and size + len(bulk) > _FULL:
             yield Told(motion, tuple(said), tuple(bodies), tuple(reveals))
             said, bodies, reveals, size = [], [], [], 0
-        size += len(bulk) + 160
+        size += len(bulk) + _AROUND
         if isinstance(part, Said):
             said.append(part)
         elif isinstance(part, Body):

@@ -208,10 +208,12 @@ class Poll:
     def add_reveal(self, reveal: Reveal) -> bool:
         """Keep votes that open a commitment that is held; False if they open none, or are no ballot."""
         said = self.book.of((Kind.COMMIT, self.number, 0, 0), reveal.member)
-        if reveal.member in self.reveals or not said or not self.is_ballot(reveal.member, reveal.votes):
+        if reveal.member in self.reveals or not said:
             return False
         value = self.commitment_of(reveal)
         if value not in {each.value for each in said} or value in self._early:
+            return False
+        if not self.is_ballot(reveal.member, reveal.votes):  # parsed only now that a commitment binds it
             return False
         self._early[value] = reveal
         self._sort_reveals()

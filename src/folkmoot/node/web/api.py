@@ -336,8 +336,8 @@ def _fits(account: Any, place: int, only: str) -> bool:
         share = account.shares[place]
         return share is not None and share < CONTESTED
     if only == "overruled":
-        own = getattr(account, "own_votes", None)
-        return own is not None and None not in (decision, own[place]) and own[place] != decision
+        own = account.own_votes[place]
+        return None not in (decision, own) and own != decision
     return True
 
 

@@ -147,7 +147,8 @@ class Reader:
                 400, f"the address may say {', '.join(self.shapes.terms)}: got {strange!r:.60}"
             )
         said: dict[str, Any] = {
-            name: value.split(",") if name in LISTS else value for name, value in query.items()
+            name: (value.split(",") if value else []) if name in LISTS else value
+            for name, value in query.items()
         }
         said |= {name: said[name] == "true" for name in said if said[name] in ("true", "false")}
         try:

@@ -106,7 +106,7 @@ class Metrics:
                 f"/metrics needs prometheus_client, which is not installed: {to_install('page')}",
                 name=error.name,
             ) from None
-        disable_created_metrics()  # the time since when it is counted is that of the process
+        cast("Any", disable_created_metrics)()  # the time since when it is counted is that of the process
         self._registry = CollectorRegistry()
         self._status: Status | None = None
         self._counts: Mapping[str, int] = {}
