@@ -314,4 +314,5 @@ def test_as_good_as_in_0_2(setting: Setting) -> None:
     new = measured(setting)
     old = setting.old.get("mean/final", setting.old.get("right/decision") if "gold" in setting.rule else None)
     if old is not None:
-        assert new.get("anchored", new["all"]) >= old - 0.005
+        one_input = 1.5 / len(setting.truth)
+        assert new.get("anchored", new["all"]) >= old - max(0.005, one_input)

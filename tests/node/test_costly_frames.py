@@ -6,6 +6,7 @@ one costs, for so long the loop stands still.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -79,7 +80,9 @@ def test_a_frame_of_statements_costs_a_bounded_number_of_signatures(
             else said(LIAR, Kind.PREVOTE, number if kind == "far" else 0, digest(number), forged=False)
             for number in numbers
         )
-        verified, _ = costs.of(Told(NAME, statements))
+        with suppress(ValueError):  # a forged statement may be reason enough to refuse the frame
+            costs.of(Told(NAME, statements))
+        verified = costs.verified
         assert verified <= MOST_PARTS
         if kind == "signed":
             assert verified <= 3, "of two values for one slot no more than these are of use"

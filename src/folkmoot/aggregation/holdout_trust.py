@@ -15,10 +15,10 @@ import numpy as np
 from folkmoot.aggregation.holdout import Holdout
 from folkmoot.aggregation.interface import FinalVotes, Kind, Known, OwnAggregation, Rows
 from folkmoot.aggregation.listening import Gold, Heard, decide, likely, listen
+from folkmoot.aggregation.numbers import weighted_middle, weights_by_errors
 from folkmoot.aggregation.own import Codes, Finals, judges_of, kind_of
 from folkmoot.aggregation.panel import PUBLIC
 from folkmoot.arrays import Array, Bools, Floats
-from folkmoot.trust.number_review import weighted_middle, weights_by_errors
 from folkmoot.votes import UNCOLOURED
 
 _NOTHING_HELD: Final = "it holds no rows back, so it cannot know whether its model is any good"

@@ -153,6 +153,16 @@ class Panel:
             why = f"rules that have not seen its own {int(own.sum())} rows do not predict them (z {z:.1f})"
         return Review(accepted, linear, rows, why)
 
+    def of_public(self) -> Review:
+        """What everybody learns from public rows alone."""
+        nobody = np.zeros(self.votes.shape[1], dtype=np.bool_)
+        linear, rows = self._alone(nobody)
+        return Review(nobody, linear, rows, None)
+
+    def unseen(self, review: Review) -> Floats:
+        """(row, class): the scores of the rows of a review by rules that had not seen them."""
+        return self._unseen(review.linear)
+
     def scores(self, review: Review, votes: Features) -> Floats:
         """(input, class): how much speaks for each class by votes (input, participant, class)."""
         return self._scores(review.linear, *self._hear(votes), self._inputs(review.accepted))

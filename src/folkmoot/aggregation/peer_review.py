@@ -12,14 +12,13 @@ import numpy as np
 
 from folkmoot import checks
 from folkmoot.accuracy import softmax
+from folkmoot.aggregation.gold import LEAST_GOLD, review_gold
 from folkmoot.aggregation.interface import FinalVotes, Kind, Known, OwnAggregation, Rows
+from folkmoot.aggregation.numbers import NumberPanel
 from folkmoot.aggregation.own import Codes, Finals, judges_of, kind_of, named
 from folkmoot.aggregation.panel import PUBLIC, Panel, centred
 from folkmoot.aggregation.telling_apart import changed
 from folkmoot.arrays import Array, Bools, Features, Floats
-from folkmoot.trust.checked import CheckedAnswers
-from folkmoot.trust.gold_rules import LEAST_GOLD, review_gold
-from folkmoot.trust.number_review import CheckedNumbers, opened_by, review_numbers, weights_by_errors
 from folkmoot.votes import UNCOLOURED
 
 ALL: Final = "all"
@@ -153,16 +152,14 @@ class PeerReview(OwnAggregation):
             raise ValueError("expert is for classes: leave it out for numbers")
         values, on_rows = (_without_gaps(each) for each in (table, rows.votes))
         truth = rows.truth.reshape(len(rows.truth), -1)
-        checked = CheckedNumbers(on_rows, truth, rows.owner, trim=(len(table) - 1) // 3)
-        for review in review_numbers(checked, judges_of(table, known).tolist()):
-            if not review.anchored:
-                finals.fall_back(review.own, review.why)
+        panel = NumberPanel(on_rows, truth, rows.owner, trim=(len(table) - 1) // 3)
+        for judge in judges_of(table, known).tolist():
+            review = panel.review(judge)
+            if review.why is not None:
+                finals.fall_back(judge, review.why)
                 continue
-            mine = rows.owner == review.own
-            squares = ((on_rows[:, mine] - truth[mine]) ** 2).mean(axis=(1, 2)) if mine.any() else truth[:0]
-            weights = weights_by_errors(np.asarray(squares), int(mine.sum()))
-            number = opened_by(review, values, weights).reshape(table.shape[1:])
-            finals.hold(review.own, number, review.weight)
+            number = panel.estimate(review, values).reshape(table.shape[1:])
+            finals.hold(judge, number, panel.weight(review))
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,14 +189,12 @@ def _is_gold(rows: Rows) -> bool:
 def _gold(table: Array, known: Known, rows: Rows, finals: Finals) -> None:
     """Public rows alone: what follows from them is the same for all judges."""
     codes = Codes(table, rows.votes, rows.truth)
-    gold = CheckedAnswers(codes.of(rows.votes), codes.of(rows.truth), rows.owner, codes.count)
-    found = review_gold(gold, codes.of(table))
-    likely: Floats = codes.spread(found.chances, finals.classes)
+    batch = codes.of(table)
+    found = review_gold(codes.of(rows.votes), codes.of(rows.truth), batch, codes.count)
+    votes = np.where((batch >= 0).any(axis=0), found.chances.argmax(axis=1), UNCOLOURED)
+    likely = codes.spread(found.chances, finals.classes)
     for judge in judges_of(table, known).tolist():
-        if found.anchored:
-            finals.hold(judge, codes.back(found.decide()), found.weight, likely)
-        else:
-            finals.fall_back(judge, found.why)
+        finals.hold(judge, codes.back(votes), found.weight, likely)
 
 
 def _without_gaps(values: Floats) -> Floats:

@@ -57,6 +57,10 @@ class Ready:
         """Nobody."""
         return []
 
+    def is_gone(self, _member: int) -> bool:
+        """Nobody is: a change is not asked for, and cannot be refused."""
+        return False
+
     def of(self, _member: int) -> list[Said | Reveal]:
         """Nothing: consents are passed on apart from this."""
         return []

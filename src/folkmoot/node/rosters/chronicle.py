@@ -12,6 +12,7 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -66,7 +67,7 @@ class Proposal:
     consents: Mapping[int, bytes]  # by place in the old roster; each holds
     agreed: Agreed | None = None  # that it is the next one
 
-    @property
+    @cached_property
     def standing(self) -> Standing:
         """Who has consented, and what is missing."""
         return self.successor.tally(self.old, sorted(self.consents))
@@ -145,7 +146,7 @@ class Chronicle:
                 return "forged"
         with self._db.writing():
             self._store(self._read[name], dict(new))
-        self.refresh()
+        self._renew(name)
         return "new"
 
     def consent(
@@ -172,12 +173,12 @@ class Chronicle:
                 self.storage.audit.add("signed a roster", clock, epoch=new.epoch, moot=new.digest)
                 self._store(successor, {place: key.sign(consents(previous, place, successor.name))})
             self._read[successor.name] = successor
-            self.refresh()
+            self._renew(successor.name)
         return self.proposal(old, successor.name)
 
     def proposal(self, old: Roster, name: bytes) -> Proposal:
         """A successor that is stored; ValueError if none is called so."""
-        found = next((each for each in self._stored(old) if each.successor.name == name), None)
+        found = self._one(old, name)
         if found is None:
             raise ValueError(f"there is no proposal {name.hex()[:12]} at this node")
         return found
@@ -296,19 +297,30 @@ class Chronicle:
         successor = self._successor(old, row[0])
         return None if successor is None else (successor, float(row[1]))
 
+    def _renew(self, name: bytes) -> None:
+        """One of the proposals has more consents, or is new: the others are as they were."""
+        others = [each for each in self.proposals if each.successor.name != name]
+        one = self._one(self.tip, name)
+        self.proposals = sorted(
+            [*others, *([] if one is None else [one])], key=lambda each: each.successor.name
+        )
+
     def _stored(self, old: Roster) -> Iterator[Proposal]:
         """Every successor of a roster that is stored, with the consents that hold."""
-        previous = bytes.fromhex(old.digest)
-        followed = self._db.one("SELECT name FROM adopted WHERE previous = ?", previous)
-        agreed = self._db.one("SELECT round, precommits FROM agreed WHERE previous = ?", previous)
         query = "SELECT name FROM successors WHERE previous = ? ORDER BY name"
-        for (name,) in self._db.all(query, previous):
-            successor = self._successor(old, name)
-            if successor is not None:
-                shown = None
-                if agreed is not None and followed == (name,):
-                    shown = Agreed(agreed[0], _PRECOMMITS.decode(agreed[1]))
-                yield Proposal(old, successor, self._consents(old, name), shown)
+        for (name,) in self._db.all(query, bytes.fromhex(old.digest)):
+            found = self._one(old, name)
+            if found is not None:
+                yield found
+
+    def _one(self, old: Roster, name: bytes) -> Proposal | None:
+        successor = self._successor(old, name)
+        if successor is None:
+            return None
+        query = "SELECT round, precommits FROM agreed NATURAL JOIN adopted WHERE previous = ? AND name = ?"
+        row = self._db.one(query, bytes.fromhex(old.digest), name)
+        shown = None if row is None else Agreed(row[0], _PRECOMMITS.decode(row[1]))
+        return Proposal(old, successor, self._consents(old, name), shown)
 
     def _successor(self, old: Roster, name: bytes) -> Successor | None:
         """What is stored under a name; None if it is not as it was signed: then it counts for nothing."""

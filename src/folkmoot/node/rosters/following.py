@@ -59,6 +59,7 @@ class Following:
         self._changed: Callable[[], None] | None = None  # None: it has not been started
         self._change: Change | None = None
         self._about: Roster | None = None  # whose successor ``_change`` is about
+        self._accused: set[int] = set()  # who has contradicted itself in it
         self._told: dict[bytes, set[int]] = {}  # who has consented to what, as others were told
         self._asked: dict[bytes, Budget] = {}
         self._news: dict[bytes, Budget] = {}
@@ -206,7 +207,7 @@ class Following:
         place = tip.position(self._me.fingerprint)
         if place is None:
             self._log("warning", "not in the roster in force", epoch=tip.epoch, moot=tip.digest)
-        self._about, self._change = tip, None
+        self._about, self._change, self._accused = tip, None, set()
         self._sent = {each: when for each, when in self._sent.items() if self._is_recent(when)}
         if place is not None:
             self._change = Change(
@@ -256,7 +257,9 @@ class Following:
             peers = self._others(old) if to is None else [bytes.fromhex(old[to].fingerprint)]
             for peer in peers:
                 self._send(peer, Agreeing(previous, frame))
-        for place, evidence in change.evidence.items():
+        for place in change.evidence.keys() - self._accused:
+            self._accused.add(place)
+            evidence = change.evidence[place]
             if self.chronicle.accuse(old, evidence, self.transport.clock()):
                 self.counts["evidence"] += 1
                 against, what = old[place].name, what_of(evidence)

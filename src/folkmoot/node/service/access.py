@@ -117,7 +117,7 @@ class Access:
 
 
 class Spent:
-    """What each member has put in the last day, by its name, which it keeps when its key is another."""
+    """The motions and rows of each member in the last day, by its name: its key may change."""
 
     def __init__(self, access: Access) -> None:
         self._access = access

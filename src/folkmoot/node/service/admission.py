@@ -5,8 +5,8 @@ asker itself has announced to this node takes one of the asker's places. One tha
 none: it may be an old one, replayed to block its asker. It becomes the asker's when the asker confirms it,
 which every node that hears of a motion by another asks it to do.
 
-Nothing that grows with a header is done before its asker's signature was seen to hold but one SHA-256 of it;
-and what a peer tells of is counted before that. Members are known by fingerprint, so that rosters may follow
+All that a peer tells of is counted first. Then its asker's signature must hold. Nothing that grows with a
+header is done before, but one SHA-256 of it. Members are known by fingerprint, so that rosters may follow
 each other; new motions are those of the roster in force.
 """
 
@@ -149,10 +149,11 @@ Verdict: TypeAlias = Admitted | Refused
 
 
 class Admission:
-    """What one node lets in. It keeps no motions itself, and is shown those under way.
+    """Decides which motions a node lets in. It keeps no motions itself, and is shown those under way.
 
-    A frame with an announcement goes this way: ``hears`` (False: drop it unread); one of a motion under way
-    only confirms it; ``refused`` (not None: send that); the storage knows it (drop it); ``admit``.
+    A frame with an announcement goes this way: ``hears`` (False: drop it unread). One of a motion under way
+    only confirms it. Then ``refused`` (not None: send that). One that the storage knows is dropped; the
+    others go to ``admit``.
 
     Parameters
     ----------
@@ -206,7 +207,7 @@ class Admission:
         return not self._news[peer].pay(self._now(), 1.0 + size / (16 * 1024))
 
     def refused(self, motion: bytes) -> m.Refuse | None:
-        """What was said of a motion in which the node takes no part, whenever it is announced."""
+        """The refusal of a motion in which the node takes no part, whenever it is announced; else None."""
         return self._refused.get(motion)
 
     def admit(
@@ -312,7 +313,7 @@ class Admission:
         return None
 
     def remember(self, opened: Iterable[tuple[float, bytes, int]], rosters: Mapping[bytes, Roster]) -> None:
-        """What was taken before counts after a restart too: ``Storage.since(clock - LOOKED_BACK)``.
+        """Count what was taken before a restart: ``Storage.since(clock - LOOKED_BACK)``.
 
         ``rosters`` are those that the node has gone through, by digest.
         """

@@ -103,7 +103,7 @@ class NodeArchive:
         if about is not None and not 0 <= about < asked:
             raise ValueError(f"input must be one of the motion, 0 to {asked - 1}: got {about}")
         found = msgspec.convert(stored.summary.get("rounds", []), list[Round])
-        return found, int(stored.summary.get("rounds_played", len(found)))
+        return found, len(found)
 
     async def why(self, motion: bytes, about: int) -> tuple[str, dict[str, Any]]:
         """Why an input of a motion got its answer: as text, and as data."""

@@ -75,7 +75,7 @@ TEND_SECONDS: Final = 5.0
 MOST_INQUIRED: Final = 1000
 LOST: Final = "this node was started again before the rows had come: ask again"
 _HAVE: Final = 1  # the kind of frames that ask for what was lost
-_ANNOUNCE: Final = 10
+_LONG: Final = (10, 14)  # announcements and labels: what grows with content is counted before it is read
 
 
 class Node(OverArchive):
@@ -221,6 +221,8 @@ class Node(OverArchive):
             if playing.stopped or (playing.motion.answer is not None and now > playing.lingers_until):
                 playing.drop()
                 del self._running[name]
+                for key in [key for key in self._told if key[0] == name]:
+                    del self._told[key]
         parts.transport.later(now + TEND_SECONDS, self._tend)
 
     # ---- rosters -----------------------------------------------------------------------------
@@ -265,7 +267,7 @@ class Node(OverArchive):
         if kind in m.ROSTERS:
             self._succession.received(peer, frame)
             return
-        if kind == _ANNOUNCE and not self._admission.hears(peer, len(frame)):
+        if kind in _LONG and not self._admission.hears(peer, len(frame)):
             parts.refuse(peer, "too_often")
             return
         try:
@@ -273,7 +275,7 @@ class Node(OverArchive):
                 self._of_session(peer, kind, frame)
             else:
                 self._of_motions(peer, m.read_message(frame))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             parts.refuse(peer, "malformed", detail=str(error))
 
     def reached(self, peer: bytes) -> None:

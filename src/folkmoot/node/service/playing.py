@@ -41,7 +41,7 @@ MARGIN: Final = 3  # delta before the window of a poll ends in which a member co
 FETCHES: Final = 8  # times that a peer may have a chunk
 LINGER: Final = 60.0  # seconds after the end of a motion in which it is kept in memory
 REPLACED: Final = "its roster was replaced before it was decided"
-_MOST_REASONS: Final = 4  # refusals of one member in one motion that are read
+_MOST_REASONS: Final = 4  # refusals that a member may send in one motion, beside one of each other
 
 
 class Company(Protocol):
@@ -109,7 +109,7 @@ class Playing:
         self._wakes = math.inf
         self._accused: set[int] = set()
         self._alarms: set[int] = set()
-        self._read: Counter[int] = Counter()  # refusals, by member
+        self._read: Counter[int] = Counter()  # refusals, by who sent them
         self._fetched: Counter[int] = Counter()
         self._sent = 0 if said is None else said.bytes_sent
         self._received = 0 if said is None else said.bytes_received
@@ -142,9 +142,10 @@ class Playing:
         that nobody need wait for this member; a commitment that comes nevertheless cancels that.
         """
         member, self._received = message.member, self._received + len(message.reason)
-        if member >= len(self.moot.peers) or member == self.place or self._read[member] >= _MOST_REASONS:
+        n = len(self.moot.peers)
+        if member >= n or member == self.place or self._read[peer] >= n + _MOST_REASONS:
             return
-        self._read[member] += 1
+        self._read[peer] += 1
         if not self.moot.members.verify(member, message.words, message.signature):
             raise ValueError("a refusal must be signed by its member")
         new = member not in self.refusals
@@ -200,7 +201,7 @@ class Playing:
     def stop(self, why: str) -> None:
         """Give the motion up."""
         if not self.stopped and self.motion.answer is None:
-            self.parts.storage.stop(self.name, why, self.parts.transport.clock(), **self._summary(why=why))
+            self.parts.storage.stop(self.name, why, self.parts.transport.clock(), **self._summary())
             self.parts.log("info", "motion stopped", motion=self.name.hex(), why=why)
         self.drop()
         self._end()
@@ -338,7 +339,7 @@ class Playing:
         )
         self._end()
 
-    def _summary(self, **more: Any) -> dict[str, Any]:
+    def _summary(self) -> dict[str, Any]:
         names = self.moot.names
         return {
             "seconds": round(self._now() - self.began, 6),
@@ -349,7 +350,6 @@ class Playing:
             "weights": self._weights,
             "fell_back": self._fell_back,
             **self._company.rounds_of(self),
-            **more,
         }
 
     # Votes

@@ -1,4 +1,4 @@
-"""Whose question the node's own model is asked next: each asker has an equal share of its time.
+"""Turns at the node's own model: each asker has an equal share of its time.
 
 There is one model and one thread for it, and anybody may put motions of 100,000 rows. So the model is asked
 in slices, each about as long as ``SLICE`` at the pace of that asker's last ones. The next slice is of the
@@ -22,7 +22,7 @@ _LEAST: Final = 1e-4  # seconds that a slice counts, however quick it was
 
 
 class Part(Protocol):
-    """What was said of the rows of a slice, such as ``voting.Cast``."""
+    """The answers to the rows of a slice, such as ``voting.Cast``."""
 
     @property
     def failed(self) -> int:
@@ -38,7 +38,7 @@ Said = TypeVar("Said", bound=Part)
 
 @dataclass(frozen=True)
 class Answered(Generic[Said]):
-    """What came of a question.
+    """The outcome of a question.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Question(Generic[Said]):
     ask : callable
         ``ask(model, start, stop, wanted)`` asks about a slice of the rows, in the model's thread, and may
         take one model for some slices and another for the rest. ``wanted()`` says whether an answer is still
-        wanted. What it raises ends the question.
+        wanted. An exception ends the question.
     done : callable
         Is given what came of it, in the node's thread; never called after ``Scheduler.cancel``.
     """
@@ -108,7 +108,7 @@ class _Asker:
 
 @dataclass(frozen=True)
 class _Slice:
-    """What came of a slice."""
+    """The outcome of a slice."""
 
     part: Any
     trouble: str

@@ -54,6 +54,9 @@ class Source(Protocol):
     def of(self, member: int) -> list[Said | Reveal]:
         """What is held of a member, to be passed on."""
 
+    def is_gone(self, member: int) -> bool:
+        """Whether a member has said that it takes no part, and has not committed after all."""
+
 
 class _Verdict(Enum):
     YES = 1
@@ -249,8 +252,12 @@ class Agreement:
         return max(started + deltas * self.pace.delta, self.opened + self.pace.window)
 
     def _patience(self) -> float:
-        """nil also when patience ends (window + 7 delta in round 0, 3 delta_r later)"""
+        """nil also when patience ends (window + 7 delta in round 0, 3 delta_r later); at once if there is
+        nobody to wait for and the proposer takes no part
+        """
         if self.round == 0:
+            if self.source.is_gone(self.proposer(0)) and self.source.complete():
+                return self._entered
             return self._from(0) + 7 * self.pace.delta
         return self._entered + 3 * self.pace.of(self.round)
 

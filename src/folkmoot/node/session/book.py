@@ -61,6 +61,7 @@ class Book:
         self.evidence: dict[int, Evidence] = {}  # the first by member
         self.round: dict[tuple[int, int], int] = {}  # by (poll, stage): the round that its holder is in
         self.size = 0
+        self.forged = 0  # statements whose signatures did not hold
         self._slots: defaultdict[Slot, dict[int, list[Said]]] = defaultdict(dict)
         self._tallies: defaultdict[Slot, defaultdict[bytes, set[int]]] = defaultdict(lambda: defaultdict(set))
         self._ahead: defaultdict[tuple[int, int], dict[int, int]] = defaultdict(dict)
@@ -80,6 +81,7 @@ class Book:
             return False
         words = said.words(self.motion)
         if not self.members.verify(said.member, words, said.signature):
+            self.forged += 1
             return False
         stage = said.poll, said.stage
         if said.round > self.round.get(stage, 0) + _AHEAD:

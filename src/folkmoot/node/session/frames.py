@@ -71,7 +71,10 @@ class Ask(_Frame, frozen=True, tag=3):
 
 
 class Answer(_Frame, frozen=True, tag=4):
-    """What a member holds in a talk. It is not signed: nothing rests on it but the asker's final vote."""
+    """The votes that a member holds in a talk.
+
+    It is not signed: nothing rests on it but the asker's final vote.
+    """
 
     motion: Digest
     round: Round
@@ -79,7 +82,7 @@ class Answer(_Frame, frozen=True, tag=4):
 
 
 class Secret(_Frame, frozen=True, tag=2):
-    """What a member stores before it commits, and nobody sends: its votes."""
+    """The votes that a member stores before it commits, and nobody sends."""
 
     motion: Digest
     poll: Number
@@ -99,7 +102,7 @@ def encoded(frame: Frame | Secret) -> bytes:
 
 
 def read(frame: bytes) -> Frame:
-    """What a peer sent; ValueError if it is too long or none of ours."""
+    """The frame that a peer sent; ValueError if it is too long or none of ours."""
     if len(frame) > MOST_BYTES:
         raise ValueError(f"a frame must have at most {MOST_BYTES:,} bytes: got {len(frame):,}")
     found: Frame = _WIRE.decode(frame)
@@ -107,7 +110,7 @@ def read(frame: bytes) -> Frame:
 
 
 def read_stored(record: bytes) -> Told | Secret:
-    """What was written into the journal."""
+    """The frame that was written into the journal."""
     found: Told | Secret = _STORED.decode(record)
     return found
 

@@ -159,7 +159,11 @@ class Motion:
             self._step(now)
 
     def received(self, peer: int, frame: bytes, now: float) -> None:
-        """Take in a frame of a member; ValueError if it is none of ours."""
+        """Take in a frame of a member; ValueError if it is none of ours, or has a forged statement.
+
+        Nobody honest passes one on, and what follows a forged statement is not looked at: a frame of them
+        costs one signature.
+        """
         message = read(frame)
         if message.motion != self.name:
             raise ValueError("a frame must be about this motion")
@@ -171,8 +175,12 @@ class Motion:
             if self.talk is not None:
                 self.talk.heard(peer, message)
                 self._step(now)
-        elif self._absorb(message, now, peer):
-            self._step(now)
+        else:
+            forged = self.book.forged
+            if self._absorb(message, now, peer):
+                self._step(now)
+            if self.book.forged > forged:
+                raise ValueError("statements must be signed by their members")
 
     def wake(self, now: float) -> None:
         """Time has passed."""
@@ -210,8 +218,13 @@ class Motion:
 
     def _absorb(self, told: Told, now: float, peer: int | None = None) -> bool:
         """Keep what is new; whether anything was."""
-        fresh = [self.book.add(said) for said in told.said]
-        early = False
+        fresh: list[bool] = []
+        early, forged = False, self.book.forged
+        for said in told.said:
+            fresh.append(self.book.add(said))
+            if self.book.forged > forged:
+                told = Told(told.motion)
+                break
         for body in told.bodies:
             if body.poll >= len(self.polls) or body.stage >= len(self.polls[body.poll].agreements):
                 early = True

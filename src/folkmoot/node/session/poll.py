@@ -53,7 +53,7 @@ class CommitmentSource:
 
     def complete(self) -> bool:
         """All have committed, or said that they take no part; a commitment cancels that."""
-        silent = sum(not self._book.of(self._slot, member) for member in self.refused)
+        silent = sum(map(self.is_gone, self.refused))
         return self._book.speakers(self._slot) + silent == self._book.members.n
 
     def make(self) -> bytes:
@@ -85,7 +85,11 @@ class CommitmentSource:
         """Members without an entry, but for those who take no part."""
         found = self.read(body)
         absent = [] if found is None else found.absent
-        return [i for i in absent if i not in self.refused or self._book.of(self._slot, i)]
+        return [i for i in absent if not self.is_gone(i)]
+
+    def is_gone(self, member: int) -> bool:
+        """Whether a member has refused and not committed."""
+        return member in self.refused and not self._book.of(self._slot, member)
 
     def of(self, member: int) -> list[Said | Reveal]:
         """The commitments of a member."""
@@ -149,6 +153,10 @@ class RevealSource:
         """Agreed members that are not in it."""
         found = self.read(body)
         return [] if found is None else sorted(set(self._expected) - set(found.members))
+
+    def is_gone(self, _member: int) -> bool:
+        """Of those in the set nobody has: all committed."""
+        return False
 
     def of(self, member: int) -> list[Said | Reveal]:
         """The reveal of a member."""

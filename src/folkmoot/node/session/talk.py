@@ -25,7 +25,7 @@ from folkmoot.thresholds import batch_accuracies
 from folkmoot.votes import UNCOLOURED
 
 _PATIENCE: Final = 3  # delta: a question, an answer, and some
-_PAUSE: Final = 0.25  # delta, on average, between two rounds: so that members do not move in step
+_PAUSE: Final = 0.25  # delta, on average, before each round: so that members do not move in step
 _TO_SPARE: Final = 64  # answers to a member beyond two for every round
 MOST_PAST: Final = 500  # rounds that are told of
 _MOST_HEARD: Final = 10_000_000  # members x inputs x labels from which a local threshold is taken
@@ -68,7 +68,7 @@ class Talk:
         self._quiet: set[int] = set()  # who was silent when last asked: nobody waits for them
         self._often = [0] * self.n  # answers given to each
         self._heard = False  # has anybody answered?
-        self._ends = began  # of the round, or of the pause before it
+        self._ends = began + self._pause()  # of the round, or of the pause before it
         self._stopped = False
         self.past: list[Past] = []  # the last rounds
 
@@ -111,7 +111,7 @@ class Talk:
         if self._asked and (now >= self._ends or not self._waiting - self._quiet):
             self._quiet |= self._waiting
             self._react(now)
-            self._ends = now + self._random.expovariate(1 / (_PAUSE * self._delta))
+            self._ends = now + self._pause()
             return True
         if not self._asked and now >= self._ends:
             others = [i for i in range(self.n) if i != self.me]
@@ -143,6 +143,9 @@ class Talk:
             return
         self._waiting.discard(peer)
         self._answers[peer] = self._form.unpack(answer.votes).astype(np.int8)
+
+    def _pause(self) -> float:
+        return self._random.expovariate(1 / (_PAUSE * self._delta))
 
     def _react(self, now: float) -> None:
         """Let the rule say what follows from the answers."""

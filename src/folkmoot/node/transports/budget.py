@@ -1,4 +1,4 @@
-"""What others may cost us: a budget that fills up with time (a token bucket), and shares of a store."""
+"""Bounds of what others cost us: a budget that fills up with time (a token bucket), and shares of a store."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Hashable
 
 
 class Allowances:
-    """What each asker may make a node store: an equal share of the room, apart for every asker.
+    """Shares of what a node stores: an equal part of the room for every asker.
 
-    What is stored counts until it may be forgotten, to the byte; so what all askers together have stored at
-    any time, and the node must keep, fits into the room, and none can use up what is another's.
+    A byte that is stored counts until it may be forgotten. So all that the node must keep at any time fits
+    into the room, and no asker can use up what is another's.
 
     Parameters
     ----------
     askers : int
-        How many there are, by whatever they are known. Where they become more or fewer, assign ``share``.
+        How many there are, by whatever they are known. Assign ``share`` when they become more or fewer.
     most : int
         Bytes that all of them together may have stored at any time.
 

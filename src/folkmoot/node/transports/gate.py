@@ -1,7 +1,7 @@
-"""Who may begin a handshake: strangers cannot take the room of members, nor one stranger that of another.
+"""Room for handshakes: strangers cannot take that of members, nor one stranger that of another.
 
 Before a handshake is over only the address of a caller is known. An address at which a member was seen has
-a budget and places apart; all other addresses share theirs, and each of them has a budget, too. So a member
+a budget and places apart. All other addresses share theirs, and each of them has a budget, too. So a member
 that comes back finds room, whoever else calls. A member at an address that nobody has seen yet shares the
 room of strangers; it reaches others by that, or by being dialled.
 """
@@ -55,7 +55,7 @@ class Gate:
         return expected or not self._strangers.pay(now)
 
     def crowded_out(self, pending: Mapping[Connection, Guest]) -> Connection | None:
-        """Who has to leave if one more came in last: of the address that has most, the oldest."""
+        """The one that has to leave if the last one was too much: of the address with most, the oldest."""
         newest = [*pending.values()][-1]
         alike = {each: guest for each, guest in pending.items() if guest.expected == newest.expected}
         if len(alike) <= self._limits.most_pending + self.members:

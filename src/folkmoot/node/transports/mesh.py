@@ -1,10 +1,10 @@
 """The TLS transport: one connection to every peer, dialled, kept and dialled again.
 
-Of two members both dial while there is no connection, with back-off: one of them may be behind NAT, or have
+Of two members both dial while there is no connection, with back-off. One of them may be behind NAT, or have
 moved to an address that the other does not know. The one with the smaller fingerprint begins, so that mostly
-it is dialled once. If there are two connections all the same, that member keeps the one that was greeted
-last, and retires the others: it says so on them and reads on until the other member has closed them. So
-nothing that is under way is lost, and the two never close one each.
+it is dialled once. If there are two connections all the same, that member keeps the one greeted last. It
+retires the others: it says so on them and reads on until the other member has closed them. So nothing that
+is under way is lost, and the two never close one each.
 
 Peers are known by the fingerprints of their certificates. ``hold`` says of which rosters, while it runs too.
 """
@@ -417,7 +417,7 @@ class Mesh:
         return fingerprint in self._peers
 
     def budgets(self, peer: bytes) -> tuple[Budget, Budget]:
-        """What a member may send, and the processor time it may take, over all its connections."""
+        """The budgets of a member over all its connections: for what it sends, and for processor time."""
         return self._peers[peer].budget, self._peers[peer].processor
 
     def greeted(self, connection: Connection, hello: m.Hello) -> bool:

@@ -12,8 +12,8 @@ socket can make us hold or do is bounded at every stage:
   (the sender's TCP does the waiting), and nobody else's frames wait. After ``TURN`` seconds of one
   connection's frames the others have their turn.
 
-An empty frame says that its sender speaks over another connection from now on, and that this one can be
-closed as soon as there is one.
+An empty frame says that its sender speaks over another connection from now on. This one can be closed as
+soon as the other is there.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ROUND_TRIP: Final = 68  # where Linux's struct tcp_info has tcpi_rtt, four byte
 
 @dataclass(frozen=True)
 class Limits:
-    """What others may cost us."""
+    """The most that others may cost us."""
 
     handshake_seconds: float = 5.0  # until they have said hello
     frame_seconds: float = 20.0  # from the first byte of a frame to its last
@@ -72,7 +72,7 @@ class Hub(Protocol):
         """Whether a certificate is in a roster that is held."""
 
     def budgets(self, peer: bytes) -> tuple[Budget, Budget]:
-        """What a member may send, and the processor time it may take, over all its connections."""
+        """The budgets of a member over all its connections: for what it sends, and for processor time."""
 
     def cpu(self) -> float:
         """Seconds of processor time that this thread has used."""
