@@ -114,7 +114,7 @@ def test_help_and_refusals_name_it() -> None:
     refused = "protocol must be one of slush, snowflake, snowball, patient: got 'x'"
     with pytest.raises(ValueError, match=refused):
         named_protocol("x", 3, 2)
-    with pytest.raises(ValueError, match=refused):
+    with pytest.raises(ValueError, match="'slush' or 'snowflake' or 'snowball' or 'patient': got 'x'"):
         Terms(labels=("0", "1"), protocol="x").check(N)
     strange: Any = "slush"
     refused = "protocol must be Slush, Snowflake, Snowball or Patient: got 'slush'"
