@@ -6,7 +6,7 @@ from . import adversaries as adversaries
 from . import aggregation as aggregation
 from . import baselines as baselines
 from . import clustering as clustering
-from . import comparison as comparison
+from . import comparing as comparing
 from . import datasets as datasets
 from . import explanation as explanation
 from . import learning as learning
@@ -26,8 +26,8 @@ from .client import Client as Client
 from .clustering import Clustering as Clustering
 from .clustering import ClusteringWarning as ClusteringWarning
 from .clustering import cluster as cluster
-from .comparison import Report as Report
-from .comparison import compare as compare
+from .comparing import Report as Report
+from .comparing import compare as compare
 from .council import Council as Council
 from .explanation import Explanation as Explanation
 from .explanation import explain as explain
@@ -35,9 +35,10 @@ from .files.vote_files import PartitionTable as PartitionTable
 from .files.vote_files import VoteTable as VoteTable
 from .files.vote_files import read_partitions as read_partitions
 from .files.vote_files import read_votes as read_votes
+from .learning import ConsensusClassifier as ConsensusClassifier
 from .learning import ConsensusClusterer as ConsensusClusterer
-from .old import ConsensusClassifier as ConsensusClassifier
-from .old import ConsensusRegressor as ConsensusRegressor
+from .learning import ConsensusRegressor as ConsensusRegressor
+from .learning import FunctionModel as FunctionModel
 from .outcome import Outcome as Outcome
 from .planning import Plan as Plan
 from .planning import plan as plan

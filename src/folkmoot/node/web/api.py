@@ -178,7 +178,7 @@ class Api:
     async def _motion(self, request: Request) -> Response:
         name, wait = self._named(request), _seconds(request, "wait")
         if wait:
-            await self._feed.wait_for(lambda: self._service.live(name) is None, wait)
+            await self._feed.wait_for(name, wait)
         return json_of(await self._told(name))
 
     async def _told(self, name: bytes) -> Any:
