@@ -1,4 +1,4 @@
-"""What a motion costs a moot: frames, bytes and processor time by the number of members; and how long it takes.
+"""What a motion costs a moot: frames, bytes and processor time by the number of members; how long it takes.
 
     python benchmarks/network.py [--json]
 
@@ -76,7 +76,7 @@ def in_memory(n: int) -> dict[str, object]:
     for i, me in enumerate(identities):
         storage, world = Storage(":memory:"), network.world(bytes.fromhex(me.fingerprint))
         chronicle = Chronicle(storage, roster, 0.0)
-        following = Following(chronicle, world, me, rng=random.Random(i))
+        following = Following(chronicle, world, me, rng=random.Random(i))  # noqa: S311
         node = Node(
             me, storage, world, NodeArchive(storage, chronicle, me), following, lambda i=i: Own(voter(i))
         )

@@ -1,6 +1,6 @@
 """Count what makes a sentence hard to read, by page and by folder of the code, and hold it to a budget.
 
-    python tools/prose.py [NAME ...]   # which are above their budgets, and all that these pages and folders have
+    python tools/prose.py [NAME ...]   # which are above their budgets; all findings of these
     python tools/prose.py --write      # the counts of today as budgets; a review sees which rose
 
 It reads pages, docstrings of public names, help of options and messages of errors. ``make check`` runs it.
