@@ -52,14 +52,8 @@ def page(participants: int, path: Path) -> Path:
     moot.fit(data.X, data.y, data.groups)
     few, many = participants // 6, participants // 3
     talks = {}
-    for name, liars, trust in (
-        ("no liars", None, None),
-        (f"{few} liars", few, None),
-        (f"{many} liars", many, None),
-        (f"{many} liars, with trust", many, "self-anchored"),
-    ):
-        moot.set_params(adversaries=liars, trust=trust)
-        talks[name] = moot.deliberate(data.X_test, data.y_test, record=True)
+    for name, liars in (("no liars", None), (f"{few} liars", few), (f"{many} liars", many)):
+        talks[name] = moot.deliberate(data.X_test, data.y_test, adversaries=liars)
     images = np.asarray(data.X_test).reshape(-1, 8, 8)
     return play(talks, path, truth=np.asarray(data.y_test), images=images)
 

@@ -18,7 +18,7 @@ import time
 
 from sklearn.ensemble import RandomForestClassifier
 
-from folkmoot import ConsensusClassifier, StrongConfidence, deliberate
+from folkmoot import ConsensusClassifier, Slush, StrongConfidence, deliberate
 from folkmoot.datasets import load_femnist
 
 
@@ -29,14 +29,14 @@ def main(path: str | None = None, writers: str = "101", test_writers: str = "100
     moot.fit(data.X, data.y, groups=data.groups)
     fitted = time.perf_counter()
     votes = moot.votes(data.X_test)
-    deliberate(votes[:, :1], moot.protocol_)  # compiles
+    deliberate(votes[:, :1], Slush(10, 6))  # compiles
     voted = time.perf_counter()
-    deliberate(votes, moot.protocol_)
+    deliberate(votes, Slush(10, 6))
     talked = time.perf_counter() - voted
-    print(f"fitting {fitted - started:.1f} s, voting {voted - fitted:.1f} s, talking {talked:.2f} s\n")
-    for alpha in (6, StrongConfidence()):
-        moot.set_params(protocol__alpha=alpha)
-        print(moot.report(data.X_test, data.y_test, stacking=alpha == 6), end="\n\n")
+    print(f"fitting {fitted - started:.1f} s, voting {voted - fitted:.1f} s, Slush {talked:.2f} s\n")
+    for protocol in (None, Slush(10, 6), Slush(10, StrongConfidence())):
+        moot.set_params(protocol=protocol)
+        print(moot.report(data.X_test, data.y_test, stacking=protocol is None), end="\n\n")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 """
-How many liars the talk bears
-=============================
+How many liars Slush bears
+==========================
 
-Learn how accuracy falls with the number of perfectly malicious participants, with a talk and with a centre.
+Learn how accuracy falls with the number of perfectly malicious participants, by Slush and by other rules.
 
 101 participants of different skill (mean 0.7) answer 1,000 inputs; then some turn perfectly malicious: they
 know the truth and always deny it. Slush (k = 10, alpha = 6), local Slush (alpha by strong confidence),
-Snowball (alpha = 6, beta = 10) and the centralised answers, on the same votes.
+Snowball (alpha = 6, beta = 10) and rules that see all votes, on the same votes.
 
 ``python examples/plot_liars.py [FILE]``
 """
@@ -44,7 +44,7 @@ def main(path: str = "liars.png") -> None:
         liars: dict[int, Adversary] = {int(i): PerfectlyMalicious() for i in order[:count]}
         report = compare(votes, protocols, truth=truth, adversaries=liars, repeats=5)
         for name, values in lines.items():
-            values.append(report.accuracy(name))
+            values.append(report.score(name))
     print("liars" + "".join(f"{name:>14}" for name in lines))
     for row, count in enumerate(counts):
         print(f"{count:>5}" + "".join(f"{values[row]:>14.3f}" for values in lines.values()))

@@ -32,7 +32,7 @@ def main(path: str = "who_is_off.png") -> None:
     given = np.where((hospital == "hospital 3") & ~test, 1 - y, y)
     moot = ConsensusClassifier([make_pipeline(StandardScaler(), LogisticRegression())], random_state=0)
     moot.fit(X[~test], given[~test], groups=hospital[~test])
-    table = moot.report(X[test], y[test], groups=hospital[test]).participant_table
+    table = moot.report(X[test], y[test], groups=hospital[test]).participants
     print(table)
     rows = table.rows
     places = np.arange(len(rows))

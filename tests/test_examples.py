@@ -46,8 +46,8 @@ def test_heart_disease(tmp_path: Path) -> None:
         text = "\n".join(",".join("?" if value > 2 else str(value) for value in row) for row in rows.tolist())
         (tmp_path / f"processed.{hospital}.data").write_text(text)
     said = run_example("heart_disease.py", tmp_path)
-    assert said.count("4 participants, 48 inputs, 2 classes; Slush, k=3, alpha=2") == 2
-    assert said.count("\nconsensus") == 2
+    assert said.count("4 participants, 48 inputs, 2 classes; Council, Plurality") == 2
+    assert said.count("\nconsensus  ") == 2
 
 
 @pytest.mark.slow

@@ -48,7 +48,7 @@ things = {
     "outcome": outcome,
     "repeated": deliberate(votes, Slush(5, 3), repeats=3),
     "report": report,
-    "participants": report.participant_table,
+    "participants": report.participants,
     "explanation": explain(report.outcome, 0),
     "trust": listen(0, votes, Anchor.of_counts(right=8, held_out=10)),
     "peer review": review_all(checked)[0],

@@ -54,7 +54,7 @@ def test_plots_draw_where_they_are_told(make: Callable[[], Any]) -> None:
 
 
 def test_every_public_plot_takes_axes() -> None:
-    for package in (folkmoot, folkmoot.comparison, folkmoot.datasets, folkmoot.simulation):
+    for package in (folkmoot, folkmoot.comparing, folkmoot.datasets, folkmoot.simulation):
         for name in package.__all__:
             thing = getattr(package, name)
             for attribute, method in inspect.getmembers(thing, inspect.isfunction):

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from experiments.counting import MAJORITY
 from experiments.femnist.byzantine_sweep import Sweep
-from experiments.femnist.ensemble import LOCAL, LOCAL_TEST, MAJORITY, SLUSH
+from experiments.femnist.ensemble import LOCAL, LOCAL_TEST, SLUSH
 from experiments.femnist.test_sets import Ensemble, OnTestSet, on_writers
 from folkmoot.pictures.palette import BLUE, GREEN, GREY, ORANGE, RED
 

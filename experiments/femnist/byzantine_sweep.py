@@ -12,11 +12,11 @@ from typing import Final
 
 import numpy as np
 
+from experiments.counting import MAJORITY
 from experiments.experiment import Cell, Finding
 from experiments.femnist.ensemble import (
     LOCAL,
     LOCAL_TEST,
-    MAJORITY,
     PAPER,
     SLUSH,
     Lead,

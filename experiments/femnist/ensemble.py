@@ -13,17 +13,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from experiments.compared import compared
+from experiments.counting import MAJORITY, RULES, counted
 from folkmoot.accuracy import log_odds, participant_accuracies, right_by_input, standard_error
-from folkmoot.adversaries import PerfectlyMalicious
+from folkmoot.adversaries import Adversary, PerfectlyMalicious, handed_in
 from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.comparing.printing import plus_minus
-from folkmoot.comparison import RULES, Report
 from folkmoot.protocols import PROTOCOLS, Slush, SnowProtocol, named_protocol
+from folkmoot.simulation import deliberate
 from folkmoot.thresholds import StrongConfidence
 from folkmoot.votes import UNCOLOURED, Votes
 
-MAJORITY: Final = "majority"
 SLUSH: Final = "Slush"
 LOCAL: Final = "local Slush (validation)"
 LOCAL_TEST: Final = "local Slush (test, as the paper)"
@@ -108,33 +107,27 @@ def answers(
     members: Members, talk: TalkSettings, seed: int, names: Iterable[str], turned: Sequence[int] = ()
 ) -> dict[str, EnsembleAnswer]:
     """What the majority and the methods of these names answer if ``turned`` are perfectly malicious."""
-    wanted = tuple(names)
-    n = len(members.votes)
-    rules = [name for name in RULES if name in (MAJORITY, *wanted)]
-    talks = {name: _protocol(name, members, talk).scaled(n) for name in wanted if name not in rules}
-    report = compared(
-        members.votes,
-        talks,
-        truth=members.truth,
-        adversaries={i: PerfectlyMalicious() for i in turned},
-        skills=members.cautious,
-        classes=2,
-        rounds=talk.rounds,
-        repeats=talk.repeats,
-        seed=seed,
-        rules=rules,
-    )
-    return {name: _answer(report, name) for name in (MAJORITY, *wanted)}
-
-
-def _answer(report: Report, name: str) -> EnsembleAnswer:
-    line = report.line(name)
-    assert line.decisions is not None  # noqa: S101 (rules and talks have them)
-    outcome = report.outcomes.get(name)
-    if outcome is None:
-        return EnsembleAnswer(line.decisions, line.level)
-    agreement, settled = float(outcome.agreement.mean()), float(outcome.settled.mean())
-    return EnsembleAnswer(line.decisions, line.level, agreement, settled)
+    votes, truth, n = members.votes, members.truth, len(members.votes)
+    liars: dict[int, Adversary] = {i: PerfectlyMalicious() for i in turned}
+    seen = handed_in(votes, liars, truth, 2)
+    found = {}
+    for name in (MAJORITY, *names):
+        if name in RULES:
+            answer = counted(name, seen, 2, members.cautious)
+            found[name] = EnsembleAnswer(answer.decision[None], answer.level(2)[None])
+            continue
+        outcome = deliberate(
+            votes, _protocol(name, members, talk).scaled(n), adversaries=liars, truth=truth, classes=2,
+            rounds=talk.rounds, repeats=talk.repeats, seed=seed, missing="uncoloured",
+        )  # fmt: skip
+        decisions = np.atleast_2d(outcome.decision)
+        found[name] = EnsembleAnswer(
+            decisions,
+            outcome.level.reshape(*decisions.shape, -1),
+            float(outcome.agreement.mean()),
+            float(outcome.settled.mean()),
+        )
+    return found
 
 
 def methods(found: dict[str, EnsembleAnswer], truth: Votes) -> list[Method]:

@@ -17,21 +17,24 @@ from experiments.experiment import Cell, Experiment, Finding, Plan, Result
 from experiments.femnist.writer_votes import CASE, DIGITS
 from experiments.improvement.points import (
     CLEAR,
+    CLIQUE,
     LATE,
     LIES,
     NEAREST,
+    NOBODY,
     OURS,
     SELF,
     SPARING,
+    STEALTHY,
     STEPS,
     TENFOLD,
     TWICE,
+    WRONG,
     Point,
     Trial,
     improve_writers,
 )
 from experiments.improvement.writers import FOREST, LOGISTIC, Setting
-from experiments.trust.attacks import CLIQUE, NOBODY, STEALTHY, WRONG
 from folkmoot.pictures.palette import BLUE, GREY, ORANGE, panels
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from experiments.improvement.writers import Setting, Voted, Writers, accuracy, draw, vote
-from experiments.trust.attacks import CLIQUE, NOBODY, STEALTHY, WRONG, liars_order
 from folkmoot.adversaries import colluding_votes, stealthy_votes
 from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.learning.check_rows import shown_places
@@ -25,6 +24,7 @@ STRUCK: Final = 0.25  # of all inputs, by stealthy liars
 HURT: Final = 0.01  # one standard error of an accuracy on 2,000 inputs
 LATE: Final = "stealthy, late"  # honest first votes
 SPARING: Final = "clique, sparing check rows"  # honest on all rows that anybody shows
+NOBODY, CLIQUE, WRONG, STEALTHY = "nobody lies", "clique", "always wrong", "stealthy"
 LIES: Final = (NOBODY, CLIQUE, WRONG, STEALTHY)
 OURS: Final = "the rule"
 SELF, NEAREST = "self-training alone", "prediction consensus"
@@ -95,7 +95,8 @@ def improve_writers(setting: Setting, seed: int, trials: list[Trial]) -> list[Po
 def liars_in(drawn: Writers, lie: str) -> Ints:
     """60% of the participants, by the seed; none if nobody lies."""
     n = len(drawn.rows_of)
-    return np.sort(liars_order(n, drawn.seed)[: 0 if lie == NOBODY else round(0.6 * n)])
+    order = np.random.default_rng([drawn.seed, 4]).permutation(n)
+    return np.sort(order[: 0 if lie == NOBODY else round(0.6 * n)])
 
 
 def story_of(drawn: Writers, lie: str) -> Ints:

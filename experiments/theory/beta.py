@@ -8,25 +8,26 @@ beside the simulated one.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import numpy as np
 
-from experiments.compared import compared
+from experiments.counting import MAJORITY, RULES, counted
 from experiments.experiment import Cell, Experiment, Finding, Plan, Result
 from experiments.theory.swept import swept_draws, swept_finding
-from folkmoot.accuracy import log_odds, standard_error
+from folkmoot.accuracy import log_odds, share_right, standard_error
 from folkmoot.arrays import Floats
 from folkmoot.checks import least_alpha
 from folkmoot.comparing.printing import plus_minus
-from folkmoot.comparison import RuleName
 from folkmoot.datasets import beta_accuracies, beta_parameters
+from folkmoot.outcome import Outcome
 from folkmoot.pictures.palette import BLUE, GREEN, GREY, ORANGE, panels
 from folkmoot.protocols import Slush, SnowProtocol, named_protocol
 from folkmoot.sampling import Everyone
+from folkmoot.simulation import deliberate
 from folkmoot.simulation.play_options import Device
 from folkmoot.theory import LocalSlushChain
 from folkmoot.thresholds import StrongConfidence
@@ -39,8 +40,6 @@ _ROUNDS = 50
 _BETA = 20  # of Snowflake and Snowball
 _PAPERS_LAW = Everyone()
 _LOCAL, _SLUSH = "local Slush", "Slush"
-_MAJORITY: Final = "majority"
-_COUNTED: Final[tuple[RuleName, ...]] = ("majority", "weighted majority", "Dawid-Skene")
 
 
 @dataclass(frozen=True)
@@ -135,18 +134,18 @@ class BetaResult(Result):
 
 def point(mean: float, variance: float, n: int, k: int, draws: int, profiles: int, seed: int) -> BetaPoint:
     """Simulate one mean and variance."""
-    local, global_, counted, settled = [], [], [], []
+    local, global_, majority, settled = [], [], [], []
     for draw in range(draws):
         p, votes, truth = _profiles(mean, variance, n, profiles, seed, draw)
         talks = {_LOCAL: Slush(k, StrongConfidence(p)), _SLUSH: Slush(k, least_alpha(k))}
-        found = _compared(votes, talks, truth, seed + draw, rules=(_MAJORITY,))
-        local.append(found.accuracy(_LOCAL))
-        settled.append(found.settled)
-        global_.append(found.accuracy(_SLUSH))
-        counted.append(found.accuracy(_MAJORITY))
-    gap = np.array(counted) - np.array(local)
+        found = {name: _run(votes, protocol, truth, seed + draw) for name, protocol in talks.items()}
+        local.append(found[_LOCAL].accuracy(truth))
+        settled.append(found[_LOCAL].settled.mean())
+        global_.append(found[_SLUSH].accuracy(truth))
+        majority.append(_counted(MAJORITY, votes, truth, p))
+    gap = np.array(majority) - np.array(local)
     return BetaPoint(
-        mean, variance, _mean(local), _mean(counted), _mean(gap), _mean(global_), float(np.mean(settled))
+        mean, variance, _mean(local), _mean(majority), _mean(gap), _mean(global_), float(np.mean(settled))
     )
 
 
@@ -182,7 +181,7 @@ def exact_point(
         right = LocalSlushChain(alpha, k).accuracy(p)
         exact.append(right)
         doubt.append(right * (1 - right) / profiles)
-        simulated.append(_compared(votes, {_LOCAL: Slush(k, alpha)}, truth, seed + draw, rules=()).accuracy())
+        simulated.append(_run(votes, Slush(k, alpha), truth, seed + draw).accuracy(truth))
     error = float(np.sqrt(np.sum(doubt)) / len(exact))
     return ExactPoint(mean, variance, float(np.mean(exact)), float(np.mean(simulated)), error)
 
@@ -200,9 +199,10 @@ def others(mean: float, variance: float, n: int, k: int, draws: int, profiles: i
             "Snowflake": named_protocol("snowflake", k, alpha, beta=_BETA),
             "Snowball": named_protocol("snowball", k, alpha, beta=_BETA),
         }
-        report = _compared(votes, talks, truth, seed + draw, rules=_COUNTED, skills=p)
-        for name in (*talks, *_COUNTED):
-            found.setdefault(name, []).append(report.accuracy(name))
+        for name, protocol in talks.items():
+            found.setdefault(name, []).append(_run(votes, protocol, truth, seed + draw).accuracy(truth))
+        for name in RULES:
+            found.setdefault(name, []).append(_counted(name, votes, truth, p))
     return OtherRules(mean, variance, {name: _mean(values) for name, values in found.items()})
 
 
@@ -224,14 +224,18 @@ def _draw(mean: float, variance: float, n: int, seed: int, draw: int) -> tuple[F
     return beta_accuracies(n, mean, variance, int(first)), int(second)
 
 
-def _compared(
-    votes: Votes, talks: Mapping[str, SnowProtocol[Any]], truth: Votes, seed: int, **more: Any
-) -> Any:
-    """Each talk once, as the paper has it, beside rules that count votes."""
-    return compared(
-        votes, talks, truth=truth, classes=2, sampling=_PAPERS_LAW, rounds=_ROUNDS, repeats=1, seed=seed,
-        threads=1, **more,
+def _run(votes: Votes, protocol: SnowProtocol[Any], truth: Votes, seed: int) -> Outcome:
+    """A protocol once, as the paper has it."""
+    return deliberate(
+        votes, protocol, truth=truth, classes=2, sampling=_PAPERS_LAW, rounds=_ROUNDS, seed=seed,
+        missing="uncoloured", threads=1,
     )  # fmt: skip
+
+
+def _counted(name: str, votes: Votes, truth: Votes, skills: Floats) -> float:
+    """The accuracy of a rule that counts votes; ties share."""
+    answer = counted(name, votes, 2, skills)
+    return float(share_right(answer.decision, truth, answer.level(2)))
 
 
 def _mean(values: Sequence[float] | Floats) -> Average:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from experiments.counting import MAJORITY
 from experiments.femnist.byzantine_sweep import FEW, SOME, statistics, sweep
 from experiments.femnist.ensemble import (
     BEYOND,
     LOCAL,
     LOCAL_TEST,
-    MAJORITY,
     PAPER,
     SLUSH,
     Lead,

@@ -17,11 +17,15 @@ from experiments.femnist.writer_votes import CASE, DIGITS
 from experiments.femnist.writers import Choice, choose
 from experiments.improvement import improve, points
 from experiments.improvement.points import (
+    CLIQUE,
     LATE,
     NEAREST,
+    NOBODY,
     OURS,
     SELF,
     SPARING,
+    STEALTHY,
+    WRONG,
     Point,
     Trial,
     improve_writers,
@@ -30,7 +34,6 @@ from experiments.improvement.points import (
     story_of,
 )
 from experiments.improvement.writers import LOGISTIC, Setting, Voted, Writers, draw, vote, who_takes_part
-from experiments.trust.attacks import CLIQUE, NOBODY, STEALTHY, WRONG
 from folkmoot.learning.check_rows import shown_places
 from folkmoot.learning.own_rows import OwnRows
 from folkmoot.learning.pseudo_labels import agree_on_labels

@@ -111,8 +111,8 @@ def test_undecided_says_what_was_missing() -> None:
         "and 2 for malignant, and more than half of the 4 must be for one label."
     )
     assert why.missing == (
-        "What was missing: no label has the 3 equal first votes that win a query; lower the threshold: "
-        "alpha=2 (--alpha 2).",
+        "What was missing: no label has the 3 equal first votes that win a query; a council counts "
+        "all first votes.",
     )
     nobody = explain(talk([[-1], [-1], [-1]], Slush(2, 2), missing="absent"), 0)
     assert "nobody voted, nobody talked" in nobody.sentence

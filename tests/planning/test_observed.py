@@ -144,19 +144,11 @@ def test_a_moot_without_labels_goes_by_its_probabilities() -> None:
     assert any("no right labels are given" in remark for remark in found.remarks)
 
 
-def test_adversaries_of_the_moot_are_left_aside_with_and_without_labels() -> None:
-    moot, X, y = moot_of(adversaries={0: PerfectlyMalicious()})
-    honest, _, _ = moot_of()
-    assert plan_for(moot, X, y, protocol="slush") == plan_for(honest, X, y, protocol="slush")
-    without = plan_for(moot, X, protocol="slush")
-    assert without == plan(votes=moot.votes(X), protocol="slush")
-
-
 def test_the_first_setting_can_be_given_to_the_moot() -> None:
     moot, X, y = moot_of()
     first = plan_for(moot, X, y, protocol="slush").settings[0]
     assert isinstance(first.rule, Slush)
-    moot.set_params(protocol=first.rule, rounds=first.rounds)
+    moot.set_params(protocol=first.rule)
     assert first.standard_error is not None
     assert abs(moot.score(X, y) - first.accuracy) < 4 * first.standard_error
 

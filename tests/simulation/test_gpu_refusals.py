@@ -14,7 +14,6 @@ from folkmoot import Neighbours, Slush, Trusting, compare, deliberate, plan
 from folkmoot.adversaries import RandomClass
 from folkmoot.simulation import sweep
 from folkmoot.simulation.kernels.gpu import cuda, kernel
-from folkmoot.trust import Anchor
 from support.command import assert_refused
 
 N = 8
@@ -110,13 +109,11 @@ def test_few_jobs_stay_on_the_processor(monkeypatch: pytest.MonkeyPatch) -> None
 def test_no_such_device() -> None:
     for call in (
         lambda: deliberate(VOTES, Slush(3, 2), device="gpu"),  # type: ignore[arg-type]
-        lambda: compare(VOTES, Slush(3, 2), device="gpu"),  # type: ignore[arg-type]
+        lambda: compare(VOTES, Slush(3, 2), device="gpu"),
         lambda: plan(n=9, p=0.7, device="gpu"),  # type: ignore[arg-type]
     ):
         with pytest.raises(ValueError, match="device must be 'cpu', 'cuda' or 'auto': got 'gpu'"):
             call()
-    with pytest.raises(ValueError, match="a GPU does not play talks by trust"):
-        compare(VOTES, Slush(3, 2), anchors=[Anchor.of_counts(right=9, held_out=10)] * N, device="cuda")
 
 
 def test_at_the_prompt(tmp_path: Any) -> None:
@@ -125,6 +122,12 @@ def test_at_the_prompt(tmp_path: Any) -> None:
         "task,worker,label\n" + "".join(f"t{t},w{w},{(t + w) % 2}\n" for t in range(3) for w in range(5))
     )
     assert_refused(
-        "--device must be 'cpu', 'cuda' or 'auto': got 'gpu'", "deliberate", votes, "--device", "gpu"
+        "--device must be 'cpu', 'cuda' or 'auto': got 'gpu'",
+        "deliberate",
+        votes,
+        "--protocol",
+        "slush",
+        "--device",
+        "gpu",
     )
     assert_refused("--device must be", "plan", "--n", "9", "--p", "0.7", "--device", "gpu")

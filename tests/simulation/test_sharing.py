@@ -25,8 +25,12 @@ def test_a_signal_that_reaches_another_thread_stops_the_work() -> None:
             time.sleep(0.05)
             rounds.append(1)
 
-    with pytest.raises(KeyboardInterrupt):
-        share([Piece(1, play)], 1, None)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever came before this test
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            share([Piece(1, play)], 1, None)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert len(rounds) < 200  # of 400, were it not told to stop
 
 

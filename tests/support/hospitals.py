@@ -7,8 +7,8 @@ from typing import Any
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
+from folkmoot.learning import ConsensusClassifier
 from folkmoot.learning.base_learners import models_for
-from folkmoot.old import ConsensusClassifier
 
 
 def hospitals(name: str, seed: int) -> tuple[ConsensusClassifier, Any, Any]:

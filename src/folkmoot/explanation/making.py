@@ -10,7 +10,6 @@ import numpy as np
 
 from folkmoot import checks
 from folkmoot.arrays import Bools, Floats, Ints
-from folkmoot.comparison.open_inputs import why_one_is_open
 from folkmoot.council import CouncilOutcome
 from folkmoot.explanation import words
 from folkmoot.explanation.closeness import closeness
@@ -24,7 +23,8 @@ from folkmoot.explanation.explanation import (
 )
 from folkmoot.explanation.table import explain_table
 from folkmoot.outcome import Outcome, Turns
-from folkmoot.votes import UNCOLOURED, Missing, Votes
+from folkmoot.protocols import SnowProtocol
+from folkmoot.votes import UNCOLOURED, Votes
 
 
 def explain(outcome: Outcome, i: int, *, called: str | None = None) -> Explanation:
@@ -271,14 +271,27 @@ def _times(count: int) -> str:
 
 
 def _why_open(outcome: Outcome, first: Ints) -> str:
-    """Why there is no answer, and what to type."""
+    """Why there is no answer."""
     protocol = outcome.protocol
     if outcome.trust is not None or protocol is None:
         return "no label is held by more than half of those who count"
     everybody = np.arange(len(first))
     lying, there = np.isin(everybody, list(outcome.liars)), ~np.isin(everybody, list(outcome.faults))
-    missing: Missing = "uncoloured" if outcome.present is None else "absent"
-    return why_one_is_open(first[there][:, None], lying[there], protocol, int(outcome.rounds.max()), missing)
+    if outcome.present is not None:
+        there &= first != UNCOLOURED
+    votes = first[there & ~lying & (first != UNCOLOURED)]
+    if not votes.size:
+        return "nobody that follows the protocol voted on it"
+    if isinstance(protocol, SnowProtocol) and protocol.weights is None and there.sum() > 1:
+        needed = int(protocol.scaled(int(there.sum())).thresholds(len(first))[~lying].min())
+        most = int(np.bincount(votes).max()) + int((there & lying).sum())  # liars may answer anything
+        if most < needed:
+            return (
+                f"no label has the {needed} equal first votes that win a query; a council counts all first "
+                "votes"
+            )
+    rounds = int(outcome.rounds.max())
+    return f"{rounds} rounds did not bring a majority; a council counts all first votes"
 
 
 def _grid(

@@ -2,11 +2,11 @@
 
 from folkmoot.learning.classifier import ConsensusClassifier
 from folkmoot.learning.clusterer import ConsensusClusterer
-from folkmoot.learning.consensus_estimator import ProtocolWarning
 from folkmoot.learning.function_model import FunctionModel
 from folkmoot.learning.participants import Participant, ParticipantWarning
 from folkmoot.learning.regressor import ConsensusRegressor
 from folkmoot.learning.reporting import reports
+from folkmoot.learning.talk import ProtocolWarning
 
 __all__ = [
     "ConsensusClassifier",

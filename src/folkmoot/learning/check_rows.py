@@ -2,12 +2,12 @@
 
 The others answer them before they can know which they are; then their labels are published. Everybody sees
 the inputs and the labels, these by randomised response if wanted. Rows are shown only where that was asked
-for by name (``trust="peer-review"``).
+for by name (``aggregation=PeerReview()``).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -17,32 +17,11 @@ from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.learning.labels import as_colours
 from folkmoot.learning.participants import Participant, Task, learnt_on, stratified_shards
 from folkmoot.learning.probabilities import chances_of
-from folkmoot.learning.tables import rows_of, stacked
-from folkmoot.trust import CheckedAnswers
+from folkmoot.learning.tables import rows_of
 from folkmoot.votes import UNCOLOURED, Votes
 
 ALL: Final = "all"
 _FOLDS: Final = 5
-
-
-@dataclass(frozen=True, eq=False)
-class ShownRows:
-    """Rows that were shown, with everybody's honest votes on them.
-
-    ``checked`` holds the labels as published, ``X`` the inputs of the same rows.
-    """
-
-    X: Any
-    checked: CheckedAnswers
-    fitted: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
-    """What an expert has learnt from these rows so far: the next batch needs it again."""
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"fitted": {}}
-
-    def and_also(self, X: Any, checked: CheckedAnswers) -> ShownRows:
-        """These rows and more."""
-        return ShownRows(stacked([self.X, X]), self.checked.and_also(checked))
 
 
 def check_showing(check_rows: object, privacy: object) -> None:

@@ -211,13 +211,15 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         -----
         ParticipantWarning
             About single participants, such as one whose rows are all of one class.
+        ProtocolWarning
+            If ``protocol`` asks more peers than there are.
         """
         self._fit(X, y, groups, reference, progress, fit_params)
         self._check_abstaining()
         if self._soft:
             unsure = [p.name for p in self.participants_ if not (p.constant or has_probabilities(p))]
             tell(unsure, "the model has no predict_proba, so its label is handed in instead")
-        self._talk()  # complains about a protocol that these participants cannot follow
+        self._talk().tell_scaled()  # complains about a protocol that these participants cannot follow
         return self
 
     def learn_truth(self, X: Any, y: Any) -> Self:

@@ -26,32 +26,10 @@ _HOW_GROUPS_ARRIVE: Final = (
 )
 
 
-class ProtocolWarning(UserWarning):
-    """The protocol that was given asks for more peers than there are, so k and alpha were scaled down.
-
-    The default protocol never warns: it asks 10 others, or all where there are fewer.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from folkmoot import Slush
-    >>> from folkmoot.learning import ProtocolWarning
-    >>> from folkmoot.old import ConsensusClassifier
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> X, y = [[i] for i in range(12)], [0, 1] * 6
-    >>> with warnings.catch_warnings(record=True) as said:
-    ...     warnings.simplefilter("always")
-    ...     moot = ConsensusClassifier([GaussianNB()] * 4, protocol=Slush(10, 10)).fit(X, y)
-    >>> said[0].category is ProtocolWarning, moot.protocol_
-    (True, Slush(k=3, alpha=3, weights=None))
-    """
-
-
 class ConsensusEstimator(Composed):
     """Base of the estimators: participants, each with a model and rows of its own."""
 
     columns: Any
-    adversaries: Any
     n_jobs: int | None
     random_state: Any
 

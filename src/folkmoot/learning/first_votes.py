@@ -140,11 +140,6 @@ def _tell_faults(faults: dict[int, str], names: Sequence[str]) -> None:
     tell([f"{names[i]} ({fault})" for i, fault in faults.items()], _FAILED)
 
 
-def say_label(participant: Participant, X: Any) -> Array | str:
-    """What a participant answers."""
-    return participant.predict(X)
-
-
 def say_chances(participant: Participant, X: Any, classes: Array) -> Array | str:
     """How likely a participant finds each class."""
     return chances_of(participant, X, classes)

@@ -11,8 +11,6 @@ from folkmoot.arrays import Array
 from folkmoot.learning.participants import Participant, tell
 from folkmoot.votes import UNCOLOURED, Votes
 
-_MOST = 127  # colours that can be deliberated
-
 
 def check_labels(y: Any) -> Array:
     """One label per row, as numbers or words; object arrays become what they hold."""
@@ -33,14 +31,6 @@ def is_missing(value: object) -> bool:
         return bool(value != value)
     except (TypeError, ValueError):
         return True  # pandas' NA is neither equal nor unequal to itself
-
-
-def check_class_count(classes: Array) -> None:
-    """At least two, and no more than a vote can name."""
-    if len(classes) < 2:
-        raise ValueError(f"y must hold at least two classes: got one class, {classes.tolist()[0]!r}")
-    if len(classes) > _MOST:
-        raise ValueError(f"at most {_MOST} classes can be deliberated: got {len(classes)}")
 
 
 def known_classes(participants: list[Participant]) -> Array | None:

@@ -22,7 +22,7 @@ from folkmoot.learning.classifier import ConsensusClassifier, first_choice
 from folkmoot.learning.first_votes import FirstVotes
 from folkmoot.learning.labels import check_labels, with_strangers
 from folkmoot.learning.regressor import ConsensusRegressor
-from folkmoot.learning.scoring import Scoring, scorers, with_further_scores
+from folkmoot.learning.scoring import Scoring, scorers, with_scores
 from folkmoot.outcome import Outcome
 from folkmoot.votes import UNCOLOURED
 
@@ -111,7 +111,7 @@ def reports(
             report = replace(report, joining=joining)
         if wanted is not None:
             honest = alone[[row.role == "honest" for row in report.participants.rows]]
-            report = with_further_scores(
+            report = with_scores(
                 report, wanted, truth, honest, labels=labels, predicted=found.predicted, likely=found.likely
             )
         yield report

@@ -24,9 +24,7 @@ from folkmoot.learning.participants import first_sentence
 from folkmoot.votes import UNCOLOURED, Votes
 
 if TYPE_CHECKING:
-    from folkmoot.comparing import Line as NewLine
-    from folkmoot.comparing import Report as NewReport
-    from folkmoot.comparison import Line, Report
+    from folkmoot.comparing import Line, Report
 
 Scoring: TypeAlias = str | Sequence[str] | Mapping[str, Any]
 Scorer: TypeAlias = Callable[[Any, Any, Any], float]
@@ -119,43 +117,7 @@ def of_one_class(name: str) -> bool:
 
 
 def with_scores(
-    report: Report, wanted: Mapping[str, Scorer], truth: Votes, labels: Array, answers: Ints, likely: Floats
-) -> Report:
-    """The report with these scores on every line, None where the line has no probabilities to score.
-
-    ``answers`` and ``likely`` are those of ``predict`` and ``predict_proba``.
-    """
-    right = labels[truth]
-    classes = np.sort(labels[: likely.shape[1]])
-    ground = report.ground
-    votes = np.zeros((0, len(truth)), dtype=np.int64)
-    if ground is not None:
-        votes = ground.seen[[name not in report.byzantine for name in ground.names]]
-
-    def scored(line: Line) -> dict[str, float | None]:
-        if line.name == "mean participant":
-            return _mean([_by(wanted, _voted(each, labels, classes), right, each) for each in votes])
-        if line.name == "best participant":
-            hits = [((each == truth).sum(), i) for i, each in enumerate(votes)]
-            best = votes[max(hits)[1]] if hits and line.accuracy is not None else None
-            return {} if best is None else _by(wanted, _voted(best, labels, classes), right, best)
-        if line.decisions is None:
-            return {}
-        main = line.name == report.talk
-        instead = likely.argmax(axis=1) if main else _wrong(truth, len(classes))
-        each = [_filled(one, line, i, instead) for i, one in enumerate(line.decisions)]
-        if main:
-            each[0] = answers
-        told = [
-            _ToldAll(classes, labels[one], likely) if main else _Told(classes, labels[one]) for one in each
-        ]
-        return _mean([_by(wanted, one, right, strict=main) for one in told])
-
-    return replace(report, lines=tuple(replace(line, scores=scored(line)) for line in report.lines))
-
-
-def with_further_scores(
-    report: NewReport,
+    report: Report,
     wanted: Mapping[str, Scorer],
     truth: Array,
     honest: Array,
@@ -163,7 +125,7 @@ def with_further_scores(
     labels: Array | None,
     predicted: Array,
     likely: Floats | None,
-) -> NewReport:
+) -> Report:
     """The report with these scores on every line; none where a line has no answers, or no probabilities.
 
     ``honest`` are the honest participants' own answers; ``predicted`` and ``likely`` those of ``predict`` and
@@ -180,14 +142,14 @@ def with_further_scores(
         told = _Told(labels[order], said) if sure is None else _ToldAll(labels[order], said, sure[:, order])
         return _by(wanted, told, labels[truth], strict=strict)
 
-    def scored(line: NewLine) -> dict[str, float | None]:
+    def scored(line: Line) -> dict[str, float | None]:
         if line.name == MEAN:
             return _mean([score(own) for own in honest])
         if line.name == consensus:
             return score(predicted, likely, strict=True)
         return {} if line.answers is None else score(np.asarray(line.answers))
 
-    def further(line: NewLine) -> dict[str, float]:
+    def further(line: Line) -> dict[str, float]:
         found = {name: value for name, value in scored(line).items() if value is not None}
         return {**line.scores, **found}
 
@@ -197,18 +159,6 @@ def with_further_scores(
 def _wrong(truth: Votes, classes: int) -> Ints:
     """A wrong class for every input: the one after the right one."""
     return np.asarray((truth.astype(np.int64) + 1) % classes)
-
-
-def _filled(decision: Ints, line: Line, repetition: int, instead: Ints) -> Ints:
-    """The decisions, with the first of level labels, or ``instead``, where there is none."""
-    if line.level is not None:
-        tied = line.level[repetition]
-        instead = np.where(tied.any(axis=1), tied.argmax(axis=1), instead)
-    return np.where(decision == UNCOLOURED, instead, decision)
-
-
-def _voted(votes: Ints, labels: Array, classes: Array) -> _Told:
-    return _Told(classes, labels[np.where(votes == UNCOLOURED, 0, votes)])
 
 
 def _by(

@@ -5,6 +5,7 @@ What is played is recorded, so that what is explained is what was answered.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -27,6 +28,24 @@ from folkmoot.votes import UNCOLOURED, Votes, vote_keys
 
 ROUNDS: Final = 50  # at most; in a round each honest participant asks once, on average
 _MOST: Final = 127  # classes that the kernels take; beyond, the classes of an input are numbered anew
+
+
+class ProtocolWarning(UserWarning):
+    """The protocol that was given asks for more peers than there are, so k and alpha were scaled down.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from folkmoot import Slush
+    >>> from folkmoot.learning import ConsensusClassifier, ProtocolWarning
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = [[i] for i in range(12)], [0, 1] * 6
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     moot = ConsensusClassifier([GaussianNB()] * 4, protocol=Slush(10, 10)).fit(X, y)
+    >>> print(said[0].message)
+    Slush asks 10 others, and there are 3: it goes on with k=3, alpha=3
+    """
 
 
 @dataclass(frozen=True)
@@ -59,6 +78,19 @@ class Talk:
             )
         if voting != "labels":
             raise ValueError(f"{name} is for plain votes: take protocol=Council() with voting={voting!r}")
+
+    def tell_scaled(self) -> None:
+        """Warn if there are fewer others than the protocol asks."""
+        others = len(self.participants) - 1
+        if isinstance(self.protocol, SnowProtocol) and self.protocol.k > others:
+            found = self.protocol.scaled(others + 1)
+            alpha = f", alpha={found.alpha}" if isinstance(found.alpha, int) else ""
+            warnings.warn(
+                f"{type(found).__name__} asks {self.protocol.k} others, and there are {others}: it goes on "
+                f"with k={found.k}{alpha}",
+                ProtocolWarning,
+                stacklevel=4,
+            )
 
     def among(self, seen: Votes | None) -> SnowProtocol[Any]:
         """The protocol among these participants, with the thresholds that the first votes bear out."""

@@ -188,8 +188,8 @@ def plan_for(
     >>> found.n, found.settings[0].exact, found.settings[0].standard_error < 0.02
     (11, False, True)
     """
+    from folkmoot.learning import ConsensusClassifier
     from folkmoot.learning.labels import as_truth
-    from folkmoot.old import ConsensusClassifier
 
     if not isinstance(moot, ConsensusClassifier):
         raise TypeError(f"plan_for takes a fitted ConsensusClassifier: got {type(moot).__name__}")
@@ -197,9 +197,7 @@ def plan_for(
         raise ValueError("plan_for is for talks about labels: this moot has voting='probabilities'")
     votes = moot.votes(X)
     if y is None:
-        # Its own adversaries are left aside, and some could not even vote without the truth.
-        chances = None if moot.adversaries else moot.predict_proba(X)
-        crowd = Observed.checked(votes, None, len(moot.classes_), chances)
+        crowd = Observed.checked(votes, None, len(moot.classes_), moot.predict_proba(X))
     else:
         truth = as_truth(y, moot.classes_)
         if len(truth) != votes.shape[1]:

@@ -36,6 +36,14 @@ def test_who_waits_as_long_as_it_is_told_has_enough() -> None:
     assert budget.pay(wait) == 0.0
 
 
+def test_another_rate_counts_from_now_on() -> None:
+    budget = Budget(4.0, 8.0)
+    assert budget.pay(0.0, 6.0) == 0.0
+    budget.change(1.0, 1.0)
+    assert budget.pay(0.0, 2.0) == 1.0
+    assert budget.pay(100.0, 2.0) == 1.0
+
+
 def test_a_clock_that_stands_or_goes_back_earns_nothing() -> None:
     budget = Budget(1.0, 1.0)
     assert budget.pay(10.0) == 0.0

@@ -47,7 +47,7 @@ def _ask_everything(client: Client, played: Played) -> None:
     assert [(column.name, column.unit) for column in batch.schema] == [("x", ""), ("y", "mm")]
     account = client.motion(motion)
     assert account["terms"]["seconds"] == 90.0
-    assert account["live"]["phase"] == "votes"
+    assert account["live"]["phase"] == "making first votes"
     votes: list[list[str | None]] = [["even", "odd", None]] * 3 + [["odd", "odd", None]] * 2
     played.ends(name, votes)
     answer = client.answer(motion[:8], wait=True)
@@ -55,7 +55,9 @@ def _ask_everything(client: Client, played: Played) -> None:
     assert answer.details["first_votes"] == [{"even": 3, "odd": 2}, {"odd": 5}, {}]
     assert answer.undecided == 1
     assert [each["motion"] for each in client.motions(5)["motions"]] == [motion]
-    assert client.why(motion, 0)["reason"]["first_votes"] == {"even": 3, "odd": 2}
+    why = client.why(motion, 0)
+    assert [each["first"] for each in why["reason"]["voters"]] == ["even"] * 3 + ["odd"] * 2
+    assert why["text"].startswith("input 0: even")
     assert client.rounds(motion, 1)["played"] == 0
     assert motion in client.play("last")
     assert client.certificate(motion) == b"certificate"

@@ -35,6 +35,7 @@ from folkmoot.node.service.interface import (
     Truths,
 )
 from folkmoot.node.web import Door, Page, serve
+from folkmoot.node.why import Voter, Why
 from folkmoot.node.wire.batch import Batch
 
 DIGEST = "cd" * 32
@@ -53,6 +54,7 @@ class Played:
         self.accounts: dict[bytes, Any] = {}
         self.under_way: dict[bytes, Live] = {}
         self.batches: dict[bytes, Batch] = {}
+        self.votes: dict[bytes, list[list[str | None]]] = {}  # first votes, by motion
         self.truths: dict[int, str] = {}
         self.accused: list[Accusation] = []
         self.rounds_of: list[Round] = []
@@ -81,7 +83,8 @@ class Played:
         account = self.accounts[motion]
         if votes is None:
             votes = [["even" if i % 2 == 0 else "odd" for i in range(account.inputs)] for _ in self.names_of]
-        self.accounts[motion] = msgspec.structs.replace(account, **_decided(account, votes), **changes)
+        self.votes[motion] = votes
+        self.accounts[motion] = msgspec.structs.replace(account, **{**_decided(account, votes), **changes})
         self.under_way.pop(motion, None)
         self.happened(motion)
 
@@ -123,10 +126,16 @@ class Played:
 
     async def why(self, motion: bytes, about: int) -> tuple[str, dict[str, Any]]:
         self._check_input(motion, about)
-        account = self.accounts[motion]
-        votes = account.first_votes[about]
-        text = f"input {about} is {account.decisions[about]}: first votes {votes}"
-        return text, {"input": about, "decision": account.decisions[about], "first_votes": votes}
+        account, votes = self.accounts[motion], self.votes.get(motion)
+        found = Why(
+            account.motion, about, account.answers, account.state, account.decisions[about],
+            account.why_undecided[about] or "", account.rule, account.least, account.participants,
+            account.faults, [
+                Voter(name, votes[i][about] if votes else None, None, 1.0, None, "")
+                for i, name in enumerate(self.names_of)
+            ], True,
+        )  # fmt: skip
+        return str(found), msgspec.to_builtins(found)
 
     def _check_input(self, motion: bytes, about: int) -> None:
         inputs = self.accounts[motion].inputs
@@ -217,6 +226,10 @@ class Played:
         self._observers.append(observer)
 
     async def put(self, batch: Batch, terms: Any) -> bytes:
+        return self.begins(batch, terms)
+
+    def begins(self, batch: Batch, terms: Any) -> bytes:
+        """The motion is under way."""
         if self.refuses:
             raise RefusedError(self.refuses)
         checked = terms_of(terms)
@@ -226,7 +239,7 @@ class Played:
         name = hashlib.sha256(str(len(self.accounts)).encode()).digest()
         self.batches[name] = batch
         self.accounts[name] = _opened(self, name, batch, checked)
-        self.under_way[name] = Live("votes", 0, 0, 10.0, [], [])
+        self.under_way[name] = Live("making first votes", 0, 0, 10.0, [], [])
         self.happened(name)
         return name
 

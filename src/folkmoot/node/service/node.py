@@ -35,6 +35,7 @@ from folkmoot.node.service.admission import (
     Taken,
 )
 from folkmoot.node.service.asking import Asking, Wanted
+from folkmoot.node.service.early import Early
 from folkmoot.node.service.holdout import number_of
 from folkmoot.node.service.interface import (
     Archive,
@@ -141,6 +142,7 @@ class Node(OverArchive):
         )
         self._asking = Asking(self._parts, self._admission, self)
         self._showing = Showing(self._parts)
+        self._early = Early()
         self._observers: list[Callable[[bytes | None], None]] = []
         self._running: dict[bytes, Playing] = {}
         self._moots: dict[bytes, Moot] = {}  # by digest, of the rosters that this node has gone through
@@ -270,6 +272,11 @@ class Node(OverArchive):
         if kind in _LONG and not self._admission.hears(peer, len(frame)):
             parts.refuse(peer, "too_often")
             return
+        self._take_in(peer, frame)
+
+    def _take_in(self, peer: bytes, frame: bytes) -> None:
+        """A frame about motions; what is none of ours is counted."""
+        parts, kind = self._parts, m.kind_of(frame)
         try:
             if kind in m.SESSION:
                 self._of_session(peer, kind, frame)
@@ -301,17 +308,18 @@ class Node(OverArchive):
         name = m.motion_in(frame)
         playing = self._running.get(name)
         if playing is None:
-            playing = self._stranger(peer, kind, name)
+            playing = self._stranger(peer, kind, name, frame)
         place = None if playing is None else playing.moot.places.get(peer)
         if playing is not None and place is not None:
             playing.received(place, frame)
 
-    def _stranger(self, peer: bytes, kind: int, name: bytes) -> Playing | None:
+    def _stranger(self, peer: bytes, kind: int, name: bytes, frame: bytes) -> Playing | None:
         """About a motion that is not under way here: an old one, or one that this node has not heard of."""
         parts = self._parts
         if not parts.storage.knows(name):
             refused = self._admission.refused(name)
             if refused is None:
+                self._early.keep(peer, name, frame)
                 self._inquire(peer, name)
             return None
         if kind != _HAVE or not self._admission.favour(peer, MOST_BYTES):
@@ -425,6 +433,8 @@ class Node(OverArchive):
         )  # fmt: skip
         self._running[name] = playing
         parts.changed(name)
+        for peer, frame in self._early.take(name):
+            self._take_in(peer, frame)
         return playing
 
     def open_own(self, wanted: Wanted) -> Playing:

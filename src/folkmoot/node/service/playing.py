@@ -95,6 +95,7 @@ class Playing:
         self.confirmed = header.asker == place  # whether its asker itself has told of it
         self.is_over = is_over  # for who waits: decided, or past the deadline
         self.refusals: dict[int, str] = {}
+        self.shares: dict[str, float] = {}  # of the first votes, by label, once somebody has looked
         self.reason = "" if said is None else said.abstained
         self.motion = Motion(
             header, moot.members, place, parts.me.key.sign, delta=parts.settings.delta, records=records,

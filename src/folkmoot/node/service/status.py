@@ -58,7 +58,9 @@ def live_of(playing: Playing, now: float) -> Live:
     """A motion as somebody sees it who waits for it."""
     header, names, motion = playing.header, playing.moot.names, playing.motion
     talk = motion.talk
-    first = _first_votes(playing)
+    if not playing.shares:  # of agreed votes, which are always the same
+        first = _first_votes(playing)
+        playing.shares = {} if first is None else shares(header.terms, first)
     return Live(
         phase=phase_of(playing),
         round=0 if talk is None else talk.round,
@@ -70,7 +72,7 @@ def live_of(playing: Playing, now: float) -> Live:
         refused={names[i]: why for i, why in sorted(playing.refusals.items())},
         asked=[] if talk is None else [names[i] for i in talk.asked],
         heard=0 if talk is None else len(talk.answered),
-        shares={} if first is None else shares(header.terms, first),
+        shares=playing.shares,
         held={} if talk is None else shares(header.terms, talk.colours[None]),
     )
 

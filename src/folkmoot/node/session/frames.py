@@ -16,7 +16,7 @@ MOST_BYTES: Final = 1 << 20  # of a frame
 MOST_VOTES: Final = 3 << 18  # bytes of the votes of a member
 _FULL: Final = 1 << 17  # bytes after which a reply goes on in another frame
 _AROUND: Final = 160  # bytes of a part beside its bulk, about
-MOST_PARTS: Final = 1024  # statements of a frame, sets, and reveals: more than ``split`` puts into one
+MOST_PARTS: Final = 256  # of a frame: each may cost a signature, and all others wait meanwhile
 MARK: Final = 8  # bytes
 
 Votes: TypeAlias = Annotated[bytes, msgspec.Meta(max_length=MOST_VOTES)]
@@ -123,7 +123,7 @@ def split(motion: bytes, parts: Iterable[Said | Body | Reveal]) -> Iterator[Told
     size = 0
     for part in parts:
         bulk = part.body if isinstance(part, Body) else part.votes if isinstance(part, Reveal) else b""
-        if size and size + len(bulk) > _FULL:
+        if size and (size + len(bulk) > _FULL or len(said) + len(bodies) + len(reveals) == MOST_PARTS):
             yield Told(motion, tuple(said), tuple(bodies), tuple(reveals))
             said, bodies, reveals, size = [], [], [], 0
         size += len(bulk) + _AROUND

@@ -71,6 +71,11 @@ class Budget:
             return 0.0
         return (cost - self._tokens) / self._rate
 
+    def change(self, rate: float, burst: float) -> None:
+        """Earn and save up another amount from now on."""
+        self._rate, self._burst = rate, burst
+        self._tokens = min(self._tokens, burst)
+
     def owe(self, now: float, cost: float) -> float:
         """Pay for what was had already; the seconds until the debt is paid."""
         self._earn(now)

@@ -149,19 +149,21 @@ class Mesh:
                 state.dialling.cancel()
             for connection in list(state.connections):
                 connection.drop("leaving")
+        liars, limits = max(1, self.roster.faults), self.limits
+        processor = limits.processor / liars, max(0.5, limits.processor_burst / liars)
         for fingerprint, member in members.items():
             if fingerprint == self._fingerprint:
                 continue
             if fingerprint in self._peers:
                 self._peers[fingerprint].moves(member)
+                self._peers[fingerprint].processor.change(*processor)
                 continue
-            liars, limits = max(1, self.roster.faults), self.limits
             self._peers[fingerprint] = _Peer(
                 member,
                 fingerprint,
                 wait=limits.dialled_again[0],
                 budget=Budget(limits.rate, limits.burst),
-                processor=Budget(limits.processor / liars, max(0.5, limits.processor_burst / liars)),
+                processor=Budget(*processor),
             )
             if self._listening:
                 self._dial(fingerprint)

@@ -1,15 +1,15 @@
-"""What happens at a node, as events that any number of clients may follow: numbered, bounded, sent as text.
+"""Events of a node, for any number of clients: numbered, bounded, sent as text.
 
 A node tells its observers whenever it has settled something, thousands of times a second. The feed only notes
-which motions that were, and looks at each a few times a second. It keeps the last events in a ring: a client
-that was away, or reads slowly, goes on after the last one that it has, or is told how things are now.
+which motions that were, and looks at each a few times a second. It keeps the last events in a ring. A client
+that was away goes on after its last event. If that is gone, the client is told how things are now.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections import Counter, deque
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -42,7 +42,7 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True)
 class _Known:
-    """What clients have been told of a motion."""
+    """A motion, as clients were told of it."""
 
     phase: str
     round: int
@@ -67,6 +67,7 @@ class Feed:
         self._loop = asyncio.get_running_loop()
         self._news = asyncio.Event()  # another one after each event
         self._dirty: dict[bytes, None] = {}
+        self._awaited: Counter[bytes] = Counter()  # motions, by how many wait for them to be over
         self._known: dict[bytes, _Known] = {}
         self._peers: dict[str, str] | None = None
         self._told: object = None  # what else clients were told of the node, by which changes are seen
@@ -111,11 +112,20 @@ class Feed:
         except TimeoutError:
             return False
 
-    async def wait_for(self, reached: Callable[[], bool], seconds: float) -> None:
-        """Wait until something is reached, or so many seconds have passed, or the node stops."""
+    async def wait_for(self, motion: bytes, seconds: float) -> None:
+        """Wait until a motion is over, or so many seconds have passed, or the node stops."""
         end = self._loop.time() + seconds
-        while not reached() and not self.closed and (left := end - self._loop.time()) > 0:
-            await self.news(left)
+        self._awaited[motion] += 1
+        try:
+            while self._is_live(motion) and not self.closed and (left := end - self._loop.time()) > 0:
+                await self.news(left)
+        finally:
+            self._awaited[motion] -= 1
+            if not self._awaited[motion]:
+                del self._awaited[motion]
+
+    def _is_live(self, motion: bytes) -> bool:
+        return self._service.live(motion) is not None
 
     def now(self) -> Event:
         """How the moot is at this moment, as an event after which others follow."""
@@ -126,6 +136,10 @@ class Feed:
     def _settled(self, motion: bytes | None) -> None:
         if motion is not None:
             self._dirty[motion] = None
+            if motion in self._awaited and not self._is_live(motion):  # somebody waits for just this
+                if self._timer is not None:
+                    self._timer.cancel()
+                self._timer = self._loop.call_later(0.0, self._publish_news)
         if self._timer is None and not self.closed:
             self._timer = self._loop.call_later(LOOKED, self._publish_news)
 
@@ -231,7 +245,7 @@ def _known(live: Live | None, before: _Known) -> _Known:
 
 
 def _standing(status: Status) -> object:
-    """What clients are told of at once, beside who comes and goes."""
+    """Facts whose change is told at once, besides connections."""
     return (
         status.moot,
         status.proposals,

@@ -4,12 +4,10 @@ const Ask = (() => {
   const { html, bare, plain } = Parts;
   const { many, cell, list, facts, reasons } = Words;
   const MARKS = { fits: "✓", unknown: "✗ not known", missing: "✗ missing", unchecked: "" };
-  const KINDS = { labels: "labels", probabilities: "probabilities", numbers: "numbers" };
-  const SAID = { labels: {}, probabilities: { voting: "probabilities" }, numbers: { regression: "true" } };
   let drawn = "";
 
   function terms(form) {
-    const said = new URLSearchParams(SAID[form.querySelector("[data-kinds]").value]);
+    const said = new URLSearchParams();
     for (const field of form.querySelectorAll("[data-term]:not(:disabled)")) {
       if (field.type === "checkbox" ? field.checked : field.value !== "") said.set(field.dataset.term, field.type === "checkbox" ? "true" : field.value);
     }
@@ -43,78 +41,87 @@ const Ask = (() => {
   }
 
   function answersOf(told) {
-    if (told.answers === "numbers") return `answers are numbers: one is claimed where a quorum signs numbers within ${told.tol} of each other`;
-    if (told.answers === "probabilities") return `answers are how likely each of ${list(told.labels, 8)} is, within ${told.tol}`;
-    return `answers are ${list(told.labels, 8)}`;
+    if (told.answers === "numbers") return "answers are numbers";
+    return `answers are ${told.answers === "probabilities" ? "how likely each is of " : ""}${list(told.labels, 8)}`;
   }
 
-  const WEIGHTS = { equal: "equal", record: "by track record", learnt: "learnt from truths told" };
   const box = (name, attributes = {}) => html("input", { "data-term": name, type: "checkbox", ...attributes });
   const number = (name, attributes = {}) => html("input", { "data-term": name, type: "number", ...attributes });
-  const choice = (name, choices) => html("select", { "data-term": name }, choices.map(([value, text]) => html("option", { value, text })));
+  const text = (name, attributes = {}) => html("input", { "data-term": name, type: "text", ...attributes });
+  const choice = (name, choices) => html("select", { "data-term": name }, choices.map(([value, words]) => html("option", { value, text: words })));
+  const RULES = { labels: ["plurality", "weighted", "dawid-skene"], probabilities: ["mean", "log"], numbers: ["trimmed-mean", "median"] };
 
-  // The terms of folkmoot ask: each field with its words, and for which talks it means something. What does not go together is said by
-  // the node, in the words of the prompt.
+  // The terms of folkmoot ask: each field with its words, and when it means something. What does not go together is said by the node,
+  // in the words of the prompt.
   function fieldsOf(state) {
     const { access } = state;
     const about = (field, words, wanted, after = "") => ({ field, wanted, label: html("label", {}, field.type === "checkbox" ? [field, ` ${words}`] : [`${words} `, field, after]) });
-    const labels = (talk) => talk === "labels";
     const any = () => true;
-    const within = number("tol", { min: 0, step: "any" });
-    const review = box("peer_review");
+    const talks = (now) => now.protocol !== "";
+    const rules = Object.entries(RULES).map(([kind, names]) => about(choice("rule", names.filter((name) => access.rules.includes(name) && name !== "weighted").map((name, i) => [i ? name : "", plain(name)])), "decided by", (now) => now.answers === kind && now.believe === "" && now.protocol === ""));
     return {
-      within,
-      review,
       first: [
-        about(within, "within (tol)", (talk) => talk !== "labels"),
-        about(html("input", { "data-term": "labels", type: "text", size: 16, placeholder: "yes,no" }), "which labels", (talk) => talk !== "numbers" && access.labels === null),
-        about(number("seconds", { min: 2, max: 86400, value: 30, step: "any" }), "answer within", () => true, " s"),
-        about(number("rounds", { min: 1, max: 500, value: 50 }), "rounds", any),
-        about(choice("protocol", access.protocols.map((name) => [name, plain(name)])), "protocol", labels),
+        about(choice("answers", access.answers.map((kind) => [kind, kind])), "answers are", () => access.answers.length > 1),
+        about(text("labels", { size: 16, placeholder: "yes,no" }), "which labels", (now) => now.answers !== "numbers" && access.labels === null),
+        ...rules,
+        about(number("seconds", { min: 1, max: 86400, value: 30, step: "any" }), "answer within", any, " s"),
       ],
       believes: [
-        about(choice("weights", Object.entries(WEIGHTS)), "answers weigh", () => true),
-        about(box("trust"), "learn whom to trust first", labels),
-        about(review, "peer review: invite check rows", () => true),
+        about(choice("believe", [["", "everybody's first votes"], ["own", "whom each member chooses"]]), "believe", any),
+        about(number("rows", { min: 1, max: 1000, placeholder: "0" }), "validation rows of each member (peer review)", (now) => now.believe === "own"),
+        about(choice("protocol", [["", "none"], ...["slush", "snowflake", "snowball"].map((name) => [name, name])]), "talk before", (now) => now.answers !== "numbers"),
       ],
       more: [
-        about(number("k", { min: 1, placeholder: "10" }), "peers asked a round (k)", any),
-        about(html("input", { "data-term": "alpha", type: "text", size: 6, placeholder: "most" }), "equal answers that win (alpha)", labels),
-        about(number("beta", { min: 1, placeholder: "20" }), "rounds in a row that decide (beta)", labels),
-        about(number("least_voters", { min: 1 }), "first votes that a label needs", any),
-        about(number("pace", { min: 0.001, step: "any", placeholder: "0.02" }), "pace", () => true, " s"),
+        about(number("least", { min: 1, placeholder: "f + 1" }), "first votes that a label needs", (now) => now.answers !== "numbers"),
+        about(box("coin"), "a coin settles ties", (now) => now.answers !== "numbers"),
+        about(number("k", { min: 1, placeholder: "10" }), "members asked per round (k)", talks),
+        about(text("alpha", { size: 6, placeholder: "most" }), "equal answers that win (alpha)", talks),
+        about(number("beta", { min: 1, placeholder: "20" }), "rounds in a row that decide (beta)", (now) => talks(now) && now.protocol !== "slush"),
+        about(number("rounds", { min: 1, max: 10000, placeholder: "50" }), "rounds", talks),
+        about(number("step", { min: 0, step: "any", placeholder: "0.000001" }), "numbers are rounded to", (now) => now.answers === "numbers"),
       ],
     };
   }
 
-  // What is to be answered, as far as the node's own model can; and all fields that go with it.
+  // All fields; those that mean nothing beside others are not shown, and not sent.
   function termsOf(state) {
-    const { access } = state;
-    const kinds = html("select", { "data-kinds": "" }, access.answers.map((kind) => html("option", { value: kind, text: KINDS[kind] })));
-    const { within, review, first, believes, more } = fieldsOf(state);
+    const { first, believes, more } = fieldsOf(state);
+    const all = [...first, ...believes, ...more];
+    const chosen = (name) => all.find(({ field }) => field.dataset.term === name).field;
     const fit = () => {
-      // By peer review each makes labels of the probabilities that are handed in, and these are talked about.
-      const talk = kinds.value === "probabilities" && review.checked ? "labels" : kinds.value;
-      for (const { label, field, wanted } of [...first, ...believes, ...more]) label.hidden = field.disabled = !wanted(talk);
-      within.required = kinds.value === "numbers";
-      within.placeholder = kinds.value === "numbers" ? "0.5" : "0.01";
+      const now = { answers: chosen("answers").value, believe: chosen("believe").value, protocol: chosen("protocol").value };
+      if (now.answers === "numbers") now.protocol = "";
+      for (const { label, field, wanted } of all) label.hidden = field.disabled = !wanted(now);
+      chosen("answers").disabled = false;
     };
-    for (const field of [kinds, review]) field.addEventListener("change", fit);
+    for (const name of ["answers", "believe", "protocol"]) chosen(name).addEventListener("change", fit);
     fit();
     const line = (fields) => html("div", { class: "controls-line" }, fields.map(({ label }) => label));
-    const top = line(first);
-    top.prepend(html("label", { hidden: access.answers.length < 2 ? "" : null }, ["answers are ", kinds]));
-    return [top, line(believes), html("details", { class: "more-terms" }, [html("summary", { text: "More terms" }), line(more)])];
+    return [line(first), line(believes), html("details", { class: "more-terms" }, [html("summary", { text: "More terms" }), line(more)])];
   }
 
-  // Who has sent check rows for a motion of this node that is not put yet, who will not and why.
+  // How far the motion is that was put here, beside the button that put it.
+  function drawAsked(state) {
+    const where = document.getElementById("asking");
+    if (!where || !state.asked) return;
+    const motion = state.motions.find((each) => each.motion === state.asked);
+    if (!motion) return;
+    const live = state.live.get(state.asked);
+    const link = html("a", { href: "#motion-title", "data-key": "to the answers", text: live ? "Follow it" : "See the answers" });
+    link.addEventListener("click", (event) => { event.preventDefault(); state.choose(motion.motion); document.getElementById("motion-title").scrollIntoView(); });
+    if (live) return fresh(where, [html("p", {}, [html("b", { text: `Motion ${Words.short(motion.motion)}: ${live.phase}. ` }), link]), ...Motion.standing(live, motion)]);
+    const decided = motion.inputs - motion.undecided;
+    fresh(where, [html("p", {}, [html("b", { class: decided === motion.inputs ? "good" : "", text: `${decided.toLocaleString("en")} of ${many(motion.inputs, "input")} decided. ` }), link])]);
+  }
+
+  // Who has sent validation rows for a motion of this node that is not put yet, who will not and why.
   function drawInvited(state) {
     const where = document.getElementById("invited");
     if (!where) return;
     fresh(where, state.moot.invitations.flatMap((each) => {
       const all = Object.keys(each.sent).length + Object.keys(each.refused).length + each.owing.length;
       return [
-        html("h3", { text: `Check rows for ${many(each.inputs, "input")}: ${all - each.owing.length} of ${all} have answered` }),
+        html("h3", { text: `Validation rows for ${many(each.inputs, "input")}: ${all - each.owing.length} of ${all} have answered` }),
         facts([
           ["sent rows", list(Object.entries(each.sent).map(([name, rows]) => `${name} ${rows}`), 30)],
           ["sent none", reasons(each.refused)],
@@ -145,11 +152,11 @@ const Ask = (() => {
       key = crypto.randomUUID ? crypto.randomUUID() : String(Math.random());
       if (!again) put.disabled = true;
       if (!file) return;
-      if (file.size > state.access.most_bytes) return complain(`A table must have at most ${state.access.most_bytes.toLocaleString("en")} bytes here: put more with folkmoot ask --via.`);
+      if (file.size > state.access.most_bytes) return complain(`A table must have at most ${state.access.most_bytes.toLocaleString("en")} bytes here: put more with folkmoot ask.`);
       // What was found stays until something else is: a button that moves away from under the pointer is not pressed.
       if (!again) found.replaceChildren(html("p", { class: "soft", text: "The node looks at it; nobody else is told." }));
       try {
-        const told = await Link.send("POST", `/v1/check?${terms(form)}`, file, { "Content-Type": "text/csv" });
+        const told = await Link.send("POST", `/v2/check?${terms(form)}`, file, { "Content-Type": "text/csv" });
         if (file !== chosen) return;
         found.replaceChildren(...preview(told, file));
         put.disabled = told.why !== "";
@@ -161,13 +168,14 @@ const Ask = (() => {
 
     async function send() {
       put.disabled = true;
-      const invites = form.querySelector("[data-term=peer_review]").checked;
-      if (invites) found.replaceChildren(html("p", { class: "soft", text: "Participants are invited to send check rows; then it is put, with their rows among yours." }));
+      const rows = form.querySelector("[data-term=rows]");
+      const invites = !rows.disabled && rows.value > 0;
+      if (invites) found.replaceChildren(html("p", { class: "soft", text: "Members are invited to send validation rows; then it is put, with their rows among yours." }));
       try {
-        const told = await Link.send("POST", `/v1/motions?${terms(form)}`, file, { "Content-Type": "text/csv", "Idempotency-Key": key });
+        const told = await Link.send("POST", `/v2/motions?${terms(form)}`, file, { "Content-Type": "text/csv", "Idempotency-Key": key });
         key = crypto.randomUUID ? crypto.randomUUID() : String(Math.random());
-        found.replaceChildren(html("p", {}, [html("b", { class: "good", text: "It is put. " }), "The moot talks; the answers appear under ", html("a", { href: "#motion-title", text: `motion ${told.motion.slice(0, 8)}` }), "."]));
-        found.querySelector("a").addEventListener("click", (event) => { event.preventDefault(); document.getElementById("motion-title").scrollIntoView(); });
+        found.replaceChildren();
+        state.asked = told.motion;
         choose.value = "";
         file = null;
         put.textContent = "Put it to the moot";
@@ -193,7 +201,7 @@ const Ask = (() => {
     });
     form.addEventListener("change", () => { if (file) looking = look(file, true); });
 
-    form.append(...termsOf(state), put);
+    form.append(...termsOf(state), put, html("div", { id: "asking", class: "asking", role: "status" }));
     const { columns } = state.access;
     const wants = columns.length ? `This node's model takes ${list(columns.map((column) => (column.unit ? `${column.name} (${column.unit})` : column.name)), 10)}.` : state.access.width ? `This node's model takes ${many(state.access.width, "column")}.` : "";
     zone.append(html("label", { for: "file" }, [html("b", { text: "Drop a table here" }), ", or choose a file: CSV with a line an input and names in the first line. "]), choose);
@@ -204,11 +212,14 @@ const Ask = (() => {
 
   function draw(state) {
     const mark = JSON.stringify(state.access);
-    if (mark === drawn) return drawInvited(state);
+    if (mark === drawn) {
+      drawAsked(state);
+      return drawInvited(state);
+    }
     drawn = mark;
     const where = document.getElementById("ask");
     if (state.access.may !== "ask") {
-      fresh(where, [html("p", { class: "limits", text: "This token may only read, so nothing can be asked here. Whoever may ask has the token in the file 'token' of the node's folder: folkmoot node page FOLDER prints the address with it." })]);
+      fresh(where, [html("p", { class: "limits", text: "This token may only read, so nothing can be asked here. Whoever may ask has the token in the file 'token' of the node's folder: folkmoot node status prints the address with it." })]);
       return;
     }
     build(state, where);

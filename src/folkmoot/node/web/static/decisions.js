@@ -1,52 +1,80 @@
-// What was decided on each input, with the first votes beside it; how the talk went; and what was right, told afterwards.
+// What was decided on each input and why, with filters; how a talk went; and what was right, told afterwards.
 "use strict";
 const Decisions = (() => {
   const { html, bare, plain, percent } = Parts;
-  const { many, chip, chart, key, head, cell, button, strip } = Words;
+  const { many, chip, chart, key, head, cell, button, strip, list, digits } = Words;
   const FIRST = 25;
   const MORE = 200;
+  const ONLY = { all: "all inputs", undecided: "undecided", contested: "contested: fewer than two thirds agree", overruled: "where my model was overruled" };
+  const NUMBERS = ["number", "first votes: lowest, median, highest", "my model"];
+  const LABELS = ["decision", "agree", "first votes", "my model"];
 
-  const NUMBERS = ["number", "a quorum signed", "agree", "first: lowest, median, highest"];
-  const LABELS = ["decision", "agree", "first votes"];
+  const said = (value, labels) => (labels.length ? chip(value, labels) : html("b", { text: value === null ? "–" : digits(value) }));
 
-  // Numbers have no labels: what was claimed, the window that it is the middle of, and between what the first numbers lay.
-  function numberRow(line) {
-    const said = line.decision === null ? html("span", { class: "soft", text: bare(line.why_undecided || "undecided") }) : html("b", { text: digits(line.claim) });
-    return html("tr", {}, [
-      html("th", { scope: "row", class: "number", text: String(line.input) }),
-      cell([said]), cell(line.window ? line.window.map(digits).join(" to ") : "", { class: "number" }),
-      cell(percent(line.agreement), { class: "number" }), cell((line.first_numbers || []).map(digits).join(", "), { class: "number" }),
-    ]);
+  // Counts of labels, means of probabilities, or where numbers lie.
+  function votes(tally, labels) {
+    if (!labels.length) return ["lowest", "median", "highest"].filter((name) => name in tally).map((name) => digits(tally[name])).join(", ");
+    const all = Object.values(tally).reduce((sum, each) => sum + each, 0);
+    const shares = Object.fromEntries(Object.entries(tally).map(([label, count]) => [label, count / (all || 1)]));
+    const most = Object.entries(tally).sort((a, b) => b[1] - a[1]).slice(0, 3);
+    return [strip(shares, labels), ...most.flatMap(([label, count]) => [chip(label, labels), ` ${Number.isInteger(count) ? count : count.toFixed(3)} `])];
   }
 
-  const digits = (number) => String(Number(number.toPrecision(6)));
-
-  // Probabilities as they were agreed on, class by class, scaled to add up to 1.
-  function likely(line, labels) {
-    if (!Array.isArray(line.claim)) return [];
-    const sum = line.claim.reduce((all, each) => all + each, 0);
-    const shares = Object.fromEntries(labels.map((label, i) => [label, line.claim[i] / sum]));
-    const first = line.decision === null ? "" : ` ${shares[line.decision].toFixed(3)} `;
-    return [first, strip(shares, labels)];
+  function row(told, place, motion, state) {
+    const { labels } = motion;
+    const at = Object.fromEntries(Object.entries(told.lists).map(([name, values]) => [name, values[place]]));
+    const input = told.inputs[place];
+    const decision = at.decisions === null
+      ? [labels.length ? chip(null, labels) : "", html("span", { class: "soft", text: ` ${bare(at.why_undecided || "undecided")}` })]
+      : [said(at.decisions, labels)];
+    const own = at.own_votes === undefined || at.own_votes === null
+      ? [html("span", { class: "soft", text: "no vote" })]
+      : [said(at.own_votes, labels), labels.length && at.decisions !== null && at.own_votes !== at.decisions ? html("span", { class: "soft", text: " overruled" }) : ""];
+    const cells = [cell(decision)];
+    if (labels.length) cells.push(cell(at.shares === null ? "" : percent(at.shares), { class: "number" }));
+    cells.push(cell(votes(at.first_votes, labels), { class: labels.length ? "votes" : "number" }), cell(own));
+    const made = html("tr", {});
+    const why = button("Why?", () => explain(made, why, motion, input, state), { class: "small-button", "aria-expanded": "false", "aria-label": `why input ${input}` });
+    made.append(html("th", { scope: "row", class: "number", text: String(input) }), cell([why]), ...cells);
+    return made;
   }
 
-  function row(line, { labels }) {
-    const votes = Object.values(line.first_votes).reduce((sum, count) => sum + count, 0);
-    const shares = Object.fromEntries(Object.entries(line.first_votes).map(([label, count]) => [label, count / votes]));
-    const most = Object.entries(line.first_votes).sort((a, b) => b[1] - a[1]).slice(0, 3);
-    const first = most.flatMap(([label, count]) => [chip(label, labels), ` ${count} `]);
-    const other = line.decision !== null && line.majority !== line.decision;
-    const said = line.decision === null ? [chip(null, labels), html("span", { class: "soft", text: ` ${bare(line.why_undecided || "undecided")}` })] : [chip(line.decision, labels)];
-    said.push(...likely(line, labels));
-    if (other) said.push(html("span", { class: "soft", text: line.majority === null ? " first votes were level" : " not what most voted at first" }));
-    return html("tr", {}, [
-      html("th", { scope: "row", class: "number", text: String(line.input) }),
-      cell(said), cell(percent(line.agreement), { class: "number" }), cell([strip(shares, labels), ...first], { class: "votes" }),
-    ]);
+  const vote = (value, labels) =>
+    value === null ? html("span", { class: "soft", text: "–" }) : typeof value === "object"
+      ? html("span", { text: Object.entries(value).sort((a, b) => b[1] - a[1]).slice(0, 3).map(([label, chance]) => `${plain(label)} ${chance.toFixed(3)}`).join(", ") })
+      : said(value, labels);
+
+  // Why an input got its answer, beneath its row: the sentences, and who voted what.
+  async function explain(made, opener, motion, input, state) {
+    if (opener.getAttribute("aria-expanded") === "true") {
+      made.nextElementSibling.remove();
+      opener.setAttribute("aria-expanded", "false");
+      return;
+    }
+    opener.disabled = true;
+    try {
+      const { text, reason } = await Link.get(`/v2/motions/${motion.motion}/why?input=${input}`);
+      const sentences = text.split("\n").filter((line) => line && !line.startsWith("  "));
+      const voters = reason.voters || [];
+      const final = voters.some((each) => each.final !== null);
+      const weighs = voters.some((each) => each.weight !== 1 || each.own_weight !== null);
+      const weight = (each) => digits(each.own_weight === null ? each.weight : each.own_weight);
+      const rows = voters.map((each) => html("tr", {}, [
+        html("th", { scope: "row", text: plain(each.name) }), cell([vote(each.first, motion.labels)]),
+        ...(final ? [cell([vote(each.final, motion.labels)])] : []), ...(weighs ? [cell(weight(each), { class: "number" })] : []), cell(bare(each.note)),
+      ]));
+      const table = voters.length ? [html("table", { class: "table" }, [head("member", "first vote", ...(final ? ["final vote"] : []), ...(weighs ? ["counts"] : []), "note"), html("tbody", {}, rows)])] : [];
+      const inside = html("td", { colspan: made.children.length }, [...sentences.map((line) => html("p", { class: "small", text: bare(line) })), ...table]);
+      made.after(html("tr", { class: "why" }, [inside]));
+      opener.setAttribute("aria-expanded", "true");
+    } catch (error) {
+      state.failed(error);
+    }
+    opener.disabled = false;
   }
 
-  async function rounds(state, motion, where) {
-    const told = await Link.get(`/v1/motions/${motion.motion}/rounds`);
+  async function rounds(motion, where) {
+    const told = await Link.get(`/v2/motions/${motion.motion}/rounds`);
     const series = told.rounds.map((each) => (Object.keys(each.shares).length ? each.shares : null));
     if (series.length < 2 || !motion.labels.length) return;
     const changed = told.rounds.reduce((sum, each) => sum + each.changed, 0);
@@ -54,21 +82,21 @@ const Decisions = (() => {
       html("h3", { text: "Shares among those asked, round by round" }),
       chart(series, motion.labels, "shares of the labels among those whom this node asked, round by round"),
       key(motion.labels),
-      html("p", { class: "soft small", text: `This node asked in ${many(told.played, "round")} and changed its mind on an input ${many(changed, "time")}.${told.played > series.length ? " Later rounds were not kept." : ""} It sees no more: what others said to each other is not known here.` }),
+      html("p", { class: "soft small", text: `This node asked in ${many(told.played, "round")} and changed its vote on an input ${many(changed, "time")}.${told.played > series.length ? " Later rounds were not kept." : ""}` }),
     );
   }
 
   function truths(state, motion) {
-    const said = html("p", { class: "said-truth", role: "status" });
+    const news = html("p", { class: "said-truth", role: "status" });
     const send = async (body, kind) => {
       try {
-        const told = await Link.send("PUT", `/v1/motions/${motion.motion}/truth`, body, { "Content-Type": kind });
-        said.className = "";
-        said.textContent = `${many(told.told, "truth")} stored; track records are above.${told.warning ? ` ${told.warning}` : ""}`;
+        const told = await Link.send("PUT", `/v2/motions/${motion.motion}/truth`, body, { "Content-Type": kind });
+        news.className = "";
+        news.textContent = `${many(told.told, "truth")} stored; track records are beside the participants.${told.warning ? ` ${told.warning}` : ""}`;
         state.recorded(told.records);
       } catch (error) {
-        said.className = "bad";
-        said.textContent = bare(error.message);
+        news.className = "bad";
+        news.textContent = bare(error.message);
       }
     };
     const file = html("input", { type: "file", accept: ".csv,.tsv,.txt,text/csv" });
@@ -85,32 +113,42 @@ const Decisions = (() => {
     return html("details", { class: "truths" }, [
       html("summary", { text: "Tell what was right" }),
       html("p", { class: "soft small", text: "This node keeps track records of first votes by it, for itself. A table with the columns input,label will do; the answers as CSV, put right, are one." }),
-      html("label", { class: "controls-line" }, ["a table ", file]), form, said,
+      html("label", { class: "controls-line" }, ["a table ", file]), form, news,
     ]);
   }
 
   async function draw(state, motion, where) {
     const body = html("tbody");
-    const more = html("p", { class: "soft small" });
+    const more = html("p", { class: "soft small", role: "status" });
     const talk = html("div");
+    const kinds = Object.entries(ONLY).filter(([name]) => motion.labels.length || name === "all" || name === "undecided");
+    const only = html("select", {}, kinds.map(([value, text]) => html("option", { value, text })));
     const parts = [
       html("h3", { text: "Decisions" }),
-      html("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": "Decisions in a table" }, [html("table", { class: "table" }, [head("input", ...(motion.labels.length ? LABELS : NUMBERS)), body])]),
+      html("label", { class: "controls-line" }, ["Show ", only]),
+      html("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": "Decisions in a table" }, [html("table", { class: "table" }, [head("input", "why", ...(motion.labels.length ? LABELS : NUMBERS)), body])]),
       more, talk,
     ];
     if (motion.labels.length) parts.push(state.access.may === "ask" ? truths(state, motion) : html("p", { class: "soft small", text: "This token may only read: what was right can be told with the other one." }));
     where.replaceChildren(...parts);
 
-    async function load(start, most) {
-      const told = await Link.get(`/v1/motions/${motion.motion}/inputs?from=${start}&most=${most}`);
-      body.append(...told.inputs.map((line) => (motion.labels.length ? row(line, motion) : numberRow(line))));
-      const shown = `${(told.next ?? told.count).toLocaleString("en")} of ${many(told.count, "input")}`;
-      more.replaceChildren(`${shown} ${told.next === null ? "are shown." : "are shown. "}`);
-      if (told.next !== null) more.append(button(`Show ${Math.min(MORE, told.count - told.next)} more`, () => load(told.next, MORE).catch(state.failed), { class: "small-button" }));
+    let drawing = 0; // a filter chosen meanwhile makes what comes late useless
+    async function load(start, most, mine) {
+      const told = await Link.get(`/v2/motions/${motion.motion}/inputs?from=${start}&most=${most}&only=${only.value}`);
+      if (mine !== drawing) return;
+      body.append(...told.inputs.map((_, place) => row(told, place, motion, state)));
+      const shown = body.querySelectorAll(":scope > tr:not(.why)").length;
+      const what = only.value === "all" ? many(told.count, "input") : `${many(told.count, "input")} of this kind`;
+      more.replaceChildren(told.count ? `${shown.toLocaleString("en")} of ${what} ${told.next === null ? "are shown." : "are shown. "}` : "There is none.");
+      if (told.next !== null) more.append(button(`Show ${Math.min(MORE, told.count - shown)} more`, () => load(told.next, MORE, mine).catch(state.failed), { class: "small-button" }));
     }
+    only.addEventListener("change", () => {
+      body.replaceChildren();
+      load(0, FIRST, ++drawing).catch(state.failed);
+    });
     try {
-      await load(0, FIRST);
-      await rounds(state, motion, talk);
+      await load(0, FIRST, drawing);
+      if (motion.rounds) await rounds(motion, talk);
     } catch (error) {
       state.failed(error);
     }

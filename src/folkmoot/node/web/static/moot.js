@@ -1,9 +1,9 @@
 // Who is in the moot, as this node sees it: reachable, benched, away, accused; latency, trust, track records, evidence.
 "use strict";
 const Moot = (() => {
-  const { html, plain, percent } = Parts;
-  const { many, short, time, ago, clock, fresh, head, cell, ring, saving } = Words;
-  const KEY = [["there", "", "connected"], ["committed", "•", "has committed its votes"], ["closed", "✓", "has signed its answers"], ["benched", "…", "benched: did not answer lately"], ["away", "?", "away: no connection"], ["accused", "", "accused: there is evidence"]];
+  const { html, bare, plain, percent } = Parts;
+  const { many, short, time, ago, clock, list, digits, fresh, head, cell, ring, saving } = Words;
+  const KEY = [["there", "", "connected"], ["committed", "•", "has fixed its votes"], ["closed", "✓", "has said what was decided"], ["benched", "…", "benched: did not answer lately"], ["away", "?", "away: no connection"], ["accused", "", "accused: there is evidence"]];
 
   const accusedBy = (state) => {
     const found = new Map();
@@ -11,8 +11,8 @@ const Moot = (() => {
     return found;
   };
 
-  // The newest motion in which this node learnt whom to trust.
-  const trusting = (state) => state.motions.findLast((motion) => motion.trust);
+  // The newest motion in which this node chose what first votes count in its own final votes.
+  const weighing = (state) => state.motions.findLast((motion) => Object.keys(motion.weights).length);
 
   const standing = (peer) => (!peer.connected ? "away" : peer.benched ? "benched" : "connected");
 
@@ -33,7 +33,7 @@ const Moot = (() => {
       const mark = caught ? "!" : (KEY.find(([each]) => each === kind) || ["", ""])[1];
       return { name: peer.name, kind, mark, liar: caught, own: peer.own, says: `${standingNow}${caught ? ", accused" : ""}` };
     });
-    const asks = live && live.phase === "talking" ? seen.asked : [];
+    const asks = live ? seen.asked : [];
     const away = dots.filter((dot) => dot.kind === "away").length;
     ring(document.getElementById("ring"), dots, state.moot.node, asks,
       `${many(dots.length, "participant")} on a ring, ${away} away, ${accused.size} accused${asks.length ? `; ${plain(state.moot.node)} asks ${many(asks.length, "other")}` : ""}`);
@@ -43,19 +43,19 @@ const Moot = (() => {
   }
 
   function drawTable(state, accused) {
-    const trust = trusting(state);
-    const most = trust ? Math.max(...Object.values(trust.trust), 1e-9) : 1;
+    const weighed = weighing(state);
+    const most = weighed ? Math.max(...Object.values(weighed.weights), 1e-9) : 1;
     const told = Object.keys(state.records).length > 0;
-    const names = ["participant", "state", ...(trust ? [trust.check_rows ? "weight" : "trust"] : []), ...(told ? ["record"] : []), "last seen", "latency"];
+    const names = ["participant", "state", ...(weighed ? ["counts"] : []), ...(told ? ["record"] : []), "last seen", "latency"];
     const rank = (peer) => (accused.has(peer.name) ? 0 : standing(peer) === "away" ? 1 : standing(peer) === "benched" ? 2 : 3);
     const rows = everybody(state).sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1)).map((peer) => {
       const now = peer.own ? "this node" : standing(peer);
       const words = [html("span", { class: `state ${now.split(" ")[0]}`, text: now })];
       if (accused.has(peer.name)) words.push(html("b", { class: "bad", text: " accused" }));
       const record = state.records[peer.name];
-      const weight = trust && trust.trust[peer.name];
+      const weight = weighed && weighed.weights[peer.name];
       const cells = [cell(words)]; // what is learnt of a peer stands first: a phone shows some columns
-      if (trust) {
+      if (weighed) {
         const bar = html("span", { class: "bar" });
         bar.style.width = percent((weight || 0) / most, 1);
         cells.push(cell([html("span", { class: "gauge" }, [bar]), ` ${weight === undefined ? "" : weight.toFixed(2)}`], { class: "number" }));
@@ -69,8 +69,9 @@ const Moot = (() => {
     });
     fresh(document.getElementById("peers"), [head(...names), html("tbody", {}, rows)]);
     const notes = [];
-    if (trust && trust.check_rows) notes.push(`Weights are by peer review: what check rows taught this node in motion ${short(trust.motion)}${trust.anchored ? "" : "; they taught it too little to believe anybody"}.`);
-    else if (trust) notes.push(`Trust is what this node's own rows told it in motion ${short(trust.motion)}${trust.anchored ? "" : "; it rests on no rows of which it knows the truth"}.`);
+    if (weighed) notes.push(`Counts: what the first votes of each counted in this node's own final votes, in motion ${short(weighed.motion)}.`);
+    const last = state.motions.findLast((motion) => motion.effective_votes !== null);
+    if (last) notes.push(`In motion ${short(last.motion)} the votes of ${many(last.took_part.length, "member")} were worth at least ${digits(last.effective_votes)} independent ones${last.alike.length ? `; ${list(last.alike[0])} depart from the decisions together` : ""}.`);
     if (told) notes.push("Records are of first votes, where this node was told what was right; it keeps them for itself.");
     document.getElementById("peers-note").textContent = notes.join(" ");
   }
@@ -83,12 +84,12 @@ const Moot = (() => {
         const motion = state.motions.find((one) => one.motion === each.motion);
         const file = `${short(each.motion || each.roster)}-${name.replace(/[^\w.-]/g, "_")}.evidence`;
         const where = each.motion ? ` in motion ${short(each.motion)}${motion ? `, ${clock(motion.created)}` : ""} ` : ` of the roster of epoch ${each.epoch} `;
-        return html("li", {}, [html("b", { text: plain(each.what) }), where, saving("Download evidence", each.file, file, state.tell)]);
+        return html("li", {}, [html("b", { text: plain(each.what) }), where, saving("Download evidence", `/v2/evidence/${each.motion || each.roster}/${encodeURIComponent(name)}`, file, state.tell)]);
       });
       const made = html("details", { class: "evidence", "data-who": name, open: open.has(name) ? "" : null }, [
         html("summary", { "data-key": `evidence ${name}` }, [html("b", { class: "bad", text: plain(name) }), ` contradicted itself ${many(all.length, "time")}`]),
         html("ul", {}, lines),
-        html("p", { class: "soft small", text: "Its own signatures prove it: folkmoot evidence FILE --roster ROSTER.toml checks that, anywhere. What it says is not counted any more in that motion. Two successors of a roster: only one of them can come into force. A restored back-up, or two nodes with one key, look like this, too." }),
+        html("p", { class: "soft small", text: "Its own signatures prove it: folkmoot verify FILE checks that, anywhere. A restored back-up, or two nodes with one key, look like this, too." }),
       ]);
       return made;
     }));
@@ -99,7 +100,9 @@ const Moot = (() => {
     const said = [];
     if (!moot.present) said.push(" NOT IN THE ROSTER IN FORCE: it cannot ask any more.");
     if (moot.proposals.length) said.push(" A new roster is proposed.");
-    for (const name of moot.two_successors) said.push(` EVIDENCE: ${plain(name)} signed two successors of one roster.`);
+    for (const name of moot.accused) said.push(` EVIDENCE: ${plain(name)} contradicted itself about the roster that comes next.`);
+    if (moot.model.trouble) said.push(` THE MODEL FAILS: ${bare(moot.model.trouble)}.`);
+    if (moot.waiting) said.push(` ${many(moot.waiting, "own motion")} wait for a place.`);
     return said.join("");
   }
 

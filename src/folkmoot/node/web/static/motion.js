@@ -1,17 +1,23 @@
-// The motions of this node: the list, and the one that is looked at, while it is under way and afterwards.
+// The motions of this node: their history, and the one that is looked at, while it is under way and afterwards.
 "use strict";
 const Motion = (() => {
   const { html, bare, plain, percent } = Parts;
-  const { many, short, list, time, clock, bars, chart, key, fresh, facts, reasons, head, cell, button, saving } = Words;
-  const PHASES = { voting: "models vote", gathering: "votes are committed", revealing: "votes are shown", talking: "they talk", closing: "answers are signed" };
+  const { many, short, list, time, clock, bars, chart, key, fresh, facts, reasons, head, cell, button, saving, digits, counted } = Words;
+  // What a node says that it does, in order; those of a second poll only where there is one.
+  const STEPS = [
+    ["making first votes", "models vote"], ["agreeing on who voted", "commitments"], ["agreeing on first votes", "votes are shown"],
+    ["talk", "members talk"], ["making final votes", "members weigh"], ["agreeing on final votes", "final votes"],
+  ];
 
   const left = (live) => live.remaining - (performance.now() - live.at) / 1000;
+  const polls = (motion) => (motion.terms.believe === "own" || motion.terms.protocol ? 2 : 1);
 
-  function phases(live) {
-    const names = Object.keys(PHASES).filter((name) => name !== "revealing" || live.reveals);
-    const now = names.indexOf(live.phase);
-    return html("ol", { class: "phases" }, names.map((name, i) =>
-      html("li", { class: i < now ? "done" : i === now ? "now" : "", "aria-current": i === now ? "step" : null }, [html("b", { text: name }), html("span", { text: PHASES[name] })])));
+  function steps(live, motion) {
+    const wanted = STEPS.filter(([name], i) => i < 3 || (polls(motion) === 2 && (name !== "talk" || motion.terms.protocol)));
+    const found = wanted.findIndex(([name]) => name === live.phase);
+    live.step = Math.max(live.step || 0, found);
+    return html("ol", { class: "phases" }, wanted.map(([name, words], i) =>
+      html("li", { class: i < live.step ? "done" : i === live.step ? "now" : "", "aria-current": i === live.step ? "step" : null }, [html("b", { text: words }), html("span", { text: name })])));
   }
 
   function progress(words, value, most) {
@@ -20,67 +26,87 @@ const Motion = (() => {
     return html("div", { class: "line meter" }, [html("span", { class: "soft", text: words[0] }), html("span", { class: "track" }, [bar]), html("span", { class: "many", text: words[1] })]);
   }
 
-  function underWay(state, motion, live) {
-    const detail = live.detail;
-    const parts = [
-      phases(live),
-      progress(["round", `${live.round} of ${live.rounds}`], live.round, live.rounds),
-      progress(["time left", time(left(live))], left(live), motion.seconds || live.whole || live.remaining),
-      html("p", { class: "counts", text: `${live.committed} of ${motion.participants} have committed their votes, ${live.closed} have signed their answers.` }),
+  // How far a motion is, in a few lines: beside the button that asked for it, too.
+  function standing(live, motion) {
+    if (live.phase === "waiting") return [html("p", { class: "counts", text: "It waits for its place: other motions of this node are under way." })];
+    return [
+      progress(["have voted", `${live.committed} of ${motion.participants}`], live.committed, motion.participants),
+      ...(live.rounds ? [progress(["round", `${live.round} of ${live.rounds}`], live.round, live.rounds)] : []),
+      progress(["time left", time(left(live))], left(live), motion.terms.seconds),
     ];
-    if (detail && Object.keys(detail.refused).length) parts.push(html("p", { class: "counts bad refusals", text: `Take no part: ${reasons(detail.refused)}.` }));
+  }
+
+  function underWay(motion, live) {
+    const detail = live.detail;
+    const parts = [steps(live, motion), ...standing(live, motion)];
+    if (live.closed) parts.push(html("p", { class: "counts", text: `${live.closed} of ${motion.participants} have said what was decided.` }));
+    if (detail && Object.keys(detail.refused).length) parts.push(html("p", { class: "counts bad refusals", text: `Take no part (${Object.keys(detail.refused).length}): ${reasons(detail.refused)}.` }));
     if (Object.keys(live.shares).length) {
-      const asked = detail && detail.asked.length ? ` (${list(detail.asked)})` : "";
-      parts.push(html("h3", { text: "Shares among those asked in the latest round" }), ...bars(live.shares, motion.labels));
-      parts.push(html("p", { class: "soft small", text: `Votes on all ${many(motion.inputs, "input")} of those who answered${asked}.` }));
+      parts.push(html("h3", { text: "Shares of the labels, as far as votes are known here" }), ...bars(live.shares, motion.labels));
+      if (detail && detail.asked.length) parts.push(html("p", { class: "soft small", text: `This node asks ${list(detail.asked)}.` }));
     }
-    if (typeof live.apart === "number") parts.push(html("p", { class: "counts", text: `The numbers of those asked in the latest round are ${Number(live.apart.toPrecision(3))} apart on the worst input${motion.tol ? `; ${motion.tol} will do` : ""}.` }));
-    if (live.series.length > 1) parts.push(html("h3", { text: "Round by round" }), chart(live.series, motion.labels, "shares of the labels among those asked, round by round"), key(motion.labels));
-    parts.push(html("p", { class: "limits", text: "A node sees no more than this: its own questions, and what those whom it asked answered. What the others say to each other it learns only from what they sign at the end." }));
+    if (live.series.length > 1) parts.push(html("h3", { text: "Round by round" }), chart(live.series, motion.labels, "shares of the labels, round by round"), key(motion.labels));
+    parts.push(html("p", { class: "limits", text: "Nobody sees a vote before all votes are fixed: until then a node knows its own only." }));
     return parts;
   }
 
   function rule(motion) {
-    const asks = `${plain(motion.protocol)}, k = ${motion.k}`;
-    if (motion.tol !== null) return `${asks}; at least ${motion.least_voters} with an answer at first, a quorum of ${motion.quorum} within ${motion.tol}`;
-    return `${asks}, alpha = ${motion.alpha}; ${motion.quorum ? `at least ${many(motion.least_voters, "first vote")}, a quorum of ${motion.quorum}` : "each node decides by those whom it trusts"}`;
+    const { terms } = motion;
+    const talk = terms.protocol ? `, after ${plain(terms.protocol)} with k = ${terms.k}` : "";
+    const whom = terms.believe === "own" ? ", of final votes: each member believes whom it chooses" : talk ? ", of final votes" : "";
+    const labels = motion.labels.length ? `; a label needs ${many(motion.least, "first vote")}` : "";
+    return `${plain(motion.rule)}${whom}${talk}${labels}; a quorum is ${motion.quorum} of ${motion.participants}, ${motion.faults} may lie`;
   }
 
-  const took = (motion) => `${many(motion.rounds_played, "round")}, ${many(motion.queries, "question")} of this node`;
-
-  // On what the weights of this node rest: check rows, truths, its own holdout.
-  const learnt = (motion) => (motion.trust === null ? "" : `${bare(motion.why)}; the weights stand beside the participants`);
+  function worth(motion) {
+    if (motion.effective_votes === null) return "";
+    return `${many(motion.took_part.length, "member")}, worth at least ${digits(motion.effective_votes)} independent votes`;
+  }
 
   const known = (motion) =>
     facts([
-      ["took part", list(motion.took_part, 30)],
-      ["silent", list(motion.silent)],
-      ["late", list(motion.late)],
-      ["abstained", reasons(motion.abstained)],
-      ["refused", reasons(motion.refused)],
-      ["check rows", motion.check_rows ? list(Object.entries(motion.check_rows).map(([name, rows]) => `${name} ${rows}`), 30) : ""],
-      ["sent none", reasons(motion.without_rows)],
-      ["rows dropped", list(motion.vanished)],
-      [motion.check_rows ? "peer review" : "trust", learnt(motion)],
+      ["took part", counted(motion.took_part)],
+      ["effective votes", worth(motion)],
+      ["depart together", motion.alike.map((group) => list(group)).join("; ")],
+      ["silent", counted(motion.silent)],
+      ["withheld", counted(motion.withheld)],
+      ["struck", counted(motion.struck)],
+      ["abstained", said(motion.abstained)],
+      ["refused", said(motion.refused)],
+      ["validation rows", Object.keys(motion.rows).length ? counted(Object.entries(motion.rows).map(([name, rows]) => `${name} ${rows}`)) : ""],
+      ["my weights", motion.fell_back ? bare(motion.fell_back) : Object.keys(motion.weights).length ? "beside the participants" : ""],
       ["rule", rule(motion)],
-      ["it took", `${motion.seconds.toFixed(1)} s, ${took(motion)}`],
+      ["it took", `${motion.seconds.toFixed(1)} s${motion.rounds ? `, ${many(motion.rounds, "round")}` : ""}; ${Math.round((motion.bytes_sent + motion.bytes_received) / 1000).toLocaleString("en")} kB here`],
       ["columns", motion.columns.length ? list(motion.columns, 12) : "without names: nobody could check them"],
     ]);
+
+  // All of them, each with its reason: a long list is folded, with its count.
+  function said(why) {
+    const lines = Object.entries(why).map(([name, words]) => html("li", {}, [html("b", { text: plain(name) }), `: ${bare(words)}`]));
+    if (!lines.length) return "";
+    const all = html("ul", { class: "reasons" }, lines);
+    return lines.length < 4 ? [all] : [html("details", {}, [html("summary", { text: many(lines.length, "member") }), all])];
+  }
 
   function over(state, motion) {
     const name = short(motion.motion);
     const accused = Object.entries(motion.evidence);
-    const path = `/v1/motions/${motion.motion}`;
+    const path = `/v2/motions/${motion.motion}`;
+    const decided = motion.inputs - motion.undecided;
+    const words = motion.state === "stopped" ? [html("b", { text: "This node gave the motion up" }), `: ${bare(motion.why)}.`]
+      : [html("b", { text: `${decided.toLocaleString("en")} of ${many(motion.inputs, "input")} decided` }), `; votes of ${motion.took_part.length} of ${motion.participants} members were agreed on.`];
     return [
-      html("p", { class: "verdict" }, [html("b", { text: `${motion.decided} of ${many(motion.inputs, "input")} decided` }), `; ${many(motion.took_part.length, "participant")} of ${motion.participants} signed.`]),
+      html("p", { class: "verdict" }, words),
       ...accused.map(([who, what]) => html("p", { class: "bad", text: `Evidence against ${plain(who)}: ${plain(what)}.` })),
       html("div", { class: "buttons wrap" }, [
         saving("Answers as CSV", `${path}/answers`, `${name}.csv`, state.tell),
-        ...(motion.certificate ? [saving("Certificate", motion.certificate, `${name}.certificate`, state.tell)] : []),
-        ...accused.slice(0, 5).map(([who]) => saving(`Evidence against ${plain(who)}`, `${path}/evidence/${encodeURIComponent(who)}`, `${name}-${who.replace(/[^\w.-]/g, "_")}.evidence`, state.tell)),
+        ...(motion.certified ? [saving("Certificate", `${path}/certificate`, `${name}.certificate`, state.tell)] : []),
+        ...(motion.labels.length ? [saving("A page that plays it", `${path}/play`, `${name}.html`, state.tell)] : []),
+        ...accused.slice(0, 5).map(([who]) => saving(`Evidence against ${plain(who)}`, `/v2/evidence/${motion.motion}/${encodeURIComponent(who)}`, `${name}-${who.replace(/[^\w.-]/g, "_")}.evidence`, state.tell)),
       ]),
+      motion.certified ? html("p", { class: "soft small", text: "folkmoot verify FILE checks the certificate anywhere: all signatures, and the answers computed again." }) : null,
       known(motion),
-    ];
+    ].filter(Boolean);
   }
 
   let shown = ""; // what is drawn, so that nothing is drawn twice
@@ -94,46 +120,54 @@ const Motion = (() => {
       shown = "none";
       return;
     }
-    const live = motion.state === "open" ? state.live.get(motion.motion) : null;
+    const live = state.live.get(motion.motion);
     title.textContent = `Motion ${short(motion.motion)} ${live ? "is under way" : "is over"}`;
     if (live) {
       shown = `${motion.motion} live`;
-      fresh(where, [about(motion), ...underWay(state, motion, live)]);
+      fresh(where, [about(motion), ...underWay(motion, live)]);
       return;
     }
     const mark = JSON.stringify([motion.motion, motion.state, motion.evidence, motion.took_part, motion.undecided, state.access.may]);
     if (mark === shown) return;
     shown = mark;
-    if (motion.state === "open") fresh(where, [about(motion), html("p", { class: "soft", text: "It is open; this node will tell how far it is." })]);
-    else {
-      const decisions = html("div", { class: "decisions" });
-      fresh(where, [about(motion), ...over(state, motion), decisions]);
-      Decisions.draw(state, motion, decisions);
-    }
+    const decisions = html("div", { class: "decisions" });
+    fresh(where, [about(motion), ...over(state, motion), decisions]);
+    if (!motion.invites) Decisions.draw(state, motion, decisions);
   }
 
   const about = (motion) =>
-    html("p", { class: "soft", text: `Asked by ${plain(motion.asker)}, ${clock(motion.created)}: ${many(motion.inputs, "input")}, ${motion.answers === "numbers" ? "numbers" : `${motion.answers === "probabilities" ? "probabilities of " : ""}${many(motion.labels.length, "label")}`}${motion.tol ? ` within ${motion.tol}` : ""}.` });
+    html("p", { class: "soft", text: `Asked by ${plain(motion.asker)}, ${clock(motion.created)}: ${motion.invites ? "an invitation to send validation rows" : `${many(motion.inputs, "input")}, ${motion.answers === "numbers" ? "numbers" : `${motion.answers === "probabilities" ? "probabilities of " : ""}${many(motion.labels.length, "label")}`}`}.` });
+
+  // How much of each motion was decided, as a bar.
+  function share(motion) {
+    if (!motion.inputs) return "";
+    const part = (motion.inputs - motion.undecided) / motion.inputs;
+    const bar = html("span", { class: "bar" });
+    bar.style.width = percent(part, 1);
+    return [html("span", { class: "gauge", "aria-hidden": "true" }, [bar]), ` ${percent(part)}`];
+  }
 
   function drawList(state) {
     const rows = [...state.motions].reverse().slice(0, 40).map((motion) => {
-      const live = motion.state === "open" && state.live.get(motion.motion);
+      const live = state.live.get(motion.motion);
       const chosen = motion.motion === state.chosen;
       const pick = button(short(motion.motion), () => state.choose(motion.motion), { class: "pick", "data-key": motion.motion, "aria-pressed": String(chosen), "aria-label": `look at motion ${short(motion.motion)}` });
-      const stands = live ? `${live.phase}, round ${live.round}` : motion.state === "open" ? "open" : motion.undecided ? `${motion.decided} decided, ${motion.undecided} not` : "all decided";
-      const words = [`${stands} `];
-      if (Object.keys(motion.evidence).length) words.push(html("b", { class: "bad", text: " evidence" }));
+      const words = live ? [live.phase] : motion.state === "open" ? ["open"] : motion.state === "stopped" ? ["given up"] : share(motion);
+      const notes = Object.keys(motion.evidence).length ? [...words, html("b", { class: "bad", text: " evidence" })] : words;
       return html("tr", { class: chosen ? "chosen" : "" }, [
-        cell(pick), cell(motion.inputs.toLocaleString("en"), { class: "number" }), cell(words), cell(plain(motion.asker)), cell(clock(motion.created), { class: "number" }),
+        cell(pick), cell(motion.inputs.toLocaleString("en"), { class: "number" }), cell(notes, { class: "number" }), cell(plain(motion.asker)), cell(clock(motion.created), { class: "number" }),
       ]);
     });
-    fresh(document.getElementById("motions"), rows.length ? [head("motion", "inputs", "state", "asked by", "when"), html("tbody", {}, rows)] : []);
+    fresh(document.getElementById("motions"), rows.length ? [head("motion", "inputs", "decided", "asked by", "when"), html("tbody", {}, rows)] : []);
     fresh(document.getElementById("in-vain"), state.inVain.slice(0, 3).map((each) =>
       html("p", { class: "soft small", text: `Not put, ${clock(each.created)}: ${many(each.inputs, "input")} by peer review. ${bare(each.why)}.` })));
+    const over = state.motions.filter((each) => !state.live.has(each.motion) && each.state === "decided" && each.inputs);
+    const inputs = over.reduce((sum, each) => sum + each.inputs, 0);
+    const open = over.reduce((sum, each) => sum + each.undecided, 0);
     const more = state.count - rows.length;
     document.getElementById("follow").hidden = !state.pinned;
     document.getElementById("motions-note").textContent = rows.length
-      ? `${many(state.live.size, "motion")} under way.${more > 0 ? ` ${many(more, "older motion")}: folkmoot motions lists them.` : ""}`
+      ? `${many(state.live.size, "motion")} under way. ${inputs ? `Of ${many(inputs, "input")} in these motions ${percent((inputs - open) / inputs, 1)} were decided.` : ""}${more > 0 ? ` ${many(more, "older motion")}: folkmoot motions lists them.` : ""}${state.damaged.length ? ` ${many(state.damaged.length, "motion")} cannot be read: what is stored of them is not what this node wrote.` : ""}`
       : "None yet.";
   }
 
@@ -142,5 +176,5 @@ const Motion = (() => {
     drawList(state);
   }
 
-  return { draw, forget() { shown = ""; } };
+  return { draw, standing, forget() { shown = ""; } };
 })();

@@ -7,7 +7,7 @@ const Page = (() => {
   const LISTED = 40; // motions
   const LOOKED = 1000; // milliseconds between two looks at what events do not tell of a motion under way
 
-  const state = { access: null, moot: null, motions: [], inVain: [], count: 0, live: new Map(), accusations: [], records: {}, chosen: null, under: null, pinned: false, heard: 0, there: false };
+  const state = { access: null, moot: null, motions: [], inVain: [], damaged: [], asked: null, count: 0, live: new Map(), accusations: [], records: {}, chosen: null, under: null, pinned: false, heard: 0, there: false };
   let link = null;
   let due = false;
   let timer = 0;
@@ -75,10 +75,10 @@ const Page = (() => {
 
   // A motion that is new here: what its rounds were before somebody looked.
   function begun(told) {
-    const live = { series: [], whole: told.remaining, detail: null, reveals: false };
+    const live = { series: [], detail: null, step: 0 };
     if (told.round > 1)
-      Link.get(`/v1/motions/${told.motion}/rounds`).then(({ rounds }) => {
-        rounds.forEach(({ round, shares }) => { if (!live.series[round] && Object.keys(shares).length) live.series[round] = shares; });
+      Link.get(`/v2/motions/${told.motion}/rounds`).then(({ rounds }) => {
+        rounds.forEach(({ round, shares }) => { if (!live.series[round - 1] && Object.keys(shares).length) live.series[round - 1] = shares; });
         changed();
       }).catch(() => {});
     return live;
@@ -86,7 +86,7 @@ const Page = (() => {
 
   function progress(told) {
     const known = state.live.get(told.motion) || begun(told);
-    const live = Object.assign(known, told, { at: performance.now(), detail: known.detail, reveals: known.reveals || told.phase === "revealing" });
+    const live = Object.assign(known, told, { at: performance.now(), detail: known.detail });
     if (Object.keys(told.shares).length && told.round > 0) {
       while (live.series.length < told.round - 1) live.series.push(null);
       live.series[told.round - 1] = told.shares;
@@ -97,19 +97,19 @@ const Page = (() => {
   }
 
   state.lookAtMotions = async () => {
-    state.inVain = (await Link.get(`/v1/motions?last=1`)).invitations;
+    state.inVain = (await Link.get(`/v2/motions?last=1`)).invitations;
     changed();
   };
 
   async function motion(name) {
-    keep(await Link.get(`/v1/motions/${name}`));
+    keep(await Link.get(`/v2/motions/${name}`));
     changed();
   }
 
   async function refresh() {
     const [access, listed, evidence, records] = await Promise.all(
-      ["/v1/access", `/v1/motions?last=${LISTED}`, "/v1/evidence", "/v1/records"].map((path) => Link.get(path)));
-    Object.assign(state, { access, motions: [], inVain: listed.invitations, count: listed.count, accusations: evidence.evidence, records: records.records });
+      ["/v2/access", `/v2/motions?last=${LISTED}`, "/v2/evidence", "/v2/records"].map((path) => Link.get(path)));
+    Object.assign(state, { access, motions: [], inVain: listed.invitations, damaged: listed.damaged, count: listed.count, accusations: evidence.evidence, records: records.records });
     state.live.clear();
     state.under = null;
     listed.motions.forEach(keep);
@@ -123,8 +123,8 @@ const Page = (() => {
   const HEARD = {
     moot(data) {
       const known = new Set(state.accusations.filter((each) => each.roster).map((each) => each.participant));
-      if (state.access && data.two_successors.some((name) => !known.has(name)))
-        Link.get("/v1/evidence").then(({ evidence }) => { state.accusations = evidence; changed(); }).catch(() => {});
+      if (state.access && data.accused.some((name) => !known.has(name)))
+        Link.get("/v2/evidence").then(({ evidence }) => { state.accusations = evidence; changed(); }).catch(() => {});
       state.moot = data;
       state.heard = Date.now();
     },
@@ -155,7 +155,7 @@ const Page = (() => {
   function lookAgain() {
     if (document.visibilityState !== "visible" || !state.moot || !state.there) return;
     if (state.under) motion(state.under).catch(() => {});
-    if (looks++ % 5 === 0) Link.get("/v1/moot").then((told) => { HEARD.moot(told); changed(); }).catch(() => {});
+    if (looks++ % 5 === 0) Link.get("/v2/status").then((told) => { HEARD.moot(told); changed(); }).catch(() => {});
     changed();
   }
 
@@ -168,11 +168,11 @@ const Page = (() => {
     end();
     $("door").hidden = true;
     status("looking for the node…", "");
-    Object.assign(state, { access: null, moot: null, motions: [], live: new Map(), accusations: [], records: {}, chosen: null, under: null, pinned: false });
+    Object.assign(state, { access: null, moot: null, motions: [], live: new Map(), accusations: [], records: {}, chosen: null, under: null, asked: null, pinned: false });
     Motion.forget();
     Ask.forget();
     timer = setInterval(lookAgain, LOOKED);
-    link = Link.follow("/v1/events", {
+    link = Link.follow("/v2/events", {
       there() {
         state.there = true;
         status("live", "there");

@@ -28,8 +28,8 @@ const Rosters = (() => {
         ["its head", link && [html("code", { class: "digest", text: link })]],
       ]),
       ...moot.proposals.map(proposal),
-      state.access.may === "ask" ? html("p", { class: "buttons-line" }, [saving("Audit log, signed", "/v1/audit", `${moot.node.replace(/[^\w.-]/g, "_")}.audit`, state.tell)]) : null,
-      html("p", { class: "soft small", text: "All members must have the same digest: compare it by another way than this network. folkmoot audit verify FILE --roster ROSTER.toml checks a log." }),
+      state.access.may === "ask" ? html("p", { class: "buttons-line" }, [saving("Audit log, signed", "/v2/audit", `${moot.node.replace(/[^\w.-]/g, "_")}.audit`, state.tell)]) : null,
+      html("p", { class: "soft small", text: "All members must have the same digest: compare it by another way than this network. folkmoot verify FILE checks a log." }),
     ].filter(Boolean));
   }
 

@@ -95,7 +95,32 @@ const Words = (() => {
   const facts = (lines) =>
     html("dl", { class: "facts" }, lines.filter(([, said]) => said && said.length).flatMap(([name, said]) =>
       [html("dt", { text: name }), typeof said === "string" ? html("dd", { text: said }) : html("dd", {}, said)]));
-  const reasons = (why, most = 6) => Object.entries(why).slice(0, most).map(([name, words]) => `${plain(name)}: ${bare(words)}`).join("; ");
+  const digits = (number) => String(Number(number.toPrecision(6)));
+  const counted = (names) => (names.length ? `${names.length}: ${list(names, names.length)}` : "");
+  const reasons = (why, most = 30) => Object.entries(why).slice(0, most).map(([name, words]) => `${plain(name)}: ${bare(words)}`).join("; ");
+
+  // Names in a column on each side, so far apart that none lies on another, each with a line to its dot.
+  const NAMED = 48;
+  function names(dots, at, size) {
+    const made = [];
+    for (const side of [-1, 1]) {
+      const mine = dots.filter((dot) => (at.get(dot.name)[0] >= 320) === side > 0).sort((a, b) => at.get(a.name)[1] - at.get(b.name)[1]);
+      const gap = Math.min(24, 384 / mine.length);
+      const lines = mine.map((dot) => at.get(dot.name)[1]);
+      for (let i = 1; i < lines.length; i++) lines[i] = Math.max(lines[i], lines[i - 1] + gap);
+      const over = Math.max(0, (lines.at(-1) || 0) - 384);
+      for (let i = lines.length - 1, most = 384; i >= 0 && over; i--, most -= gap) lines[i] = Math.min(lines[i], most);
+      mine.forEach((dot, i) => {
+        const [x, y] = at.get(dot.name);
+        const [edge, words] = [320 + side * 190, plain(dot.name)];
+        made.push(svg("path", { class: "lead", d: `M${Parts.round(x + side * size)} ${Parts.round(y)}L${edge - side * 8} ${Parts.round(lines[i])}L${edge - side * 3} ${Parts.round(lines[i])}` }));
+        const label = svg("text", { class: `outside near ${side > 0 ? "start" : "end"}`, x: edge, y: Parts.round(lines[i] + 4), text: words.length > 16 ? `${words.slice(0, 11)}…${words.slice(-4)}` : words });
+        label.style.fontSize = `${Math.min(14, Parts.round(gap * 0.85))}px`;
+        made.push(label);
+      });
+    }
+    return made;
+  }
 
   // Participants on a ring. dots: name, kind (a class), mark (inside), liar, own; wires: names of those whom ``from`` asks.
   const rings = new WeakMap();
@@ -104,13 +129,13 @@ const Words = (() => {
     if (rings.get(drawing) === mark) return;
     rings.set(drawing, mark);
     const n = dots.length;
-    const size = Math.max(5, Math.min(21, 620 / Math.max(n, 8)));
+    const size = Math.max(5, Math.min(19, 460 / Math.max(n, 8)));
     const place = (i) => {
-      const angle = (2 * Math.PI * i) / n - Math.PI / 2;
-      return [320 + 190 * Math.cos(angle), 190 + 150 * Math.sin(angle), angle];
+      const angle = (2 * Math.PI * (i + 0.5)) / n - Math.PI / 2;
+      return [320 + 138 * Math.cos(angle), 190 + 165 * Math.sin(angle), angle];
     };
     const at = new Map(dots.map((dot, i) => [dot.name, place(i)]));
-    const parts = [];
+    const parts = n <= NAMED ? names(dots, at, size) : [];
     for (const name of wires) {
       if (!at.has(name) || !at.has(from)) continue;
       const [[x1, y1], [x2, y2]] = [at.get(from), at.get(name)];
@@ -118,7 +143,7 @@ const Words = (() => {
       parts.push(svg("path", { class: "wire asked", d, "stroke-width": 2 }));
     }
     dots.forEach((dot) => {
-      const [x, y, angle] = at.get(dot.name);
+      const [x, y] = at.get(dot.name);
       const shape = dot.liar
         ? svg("path", { class: "shape", d: `M0 ${-size * 1.2}L${size * 1.2} 0L0 ${size * 1.2}L${-size * 1.2} 0z` })
         : svg("circle", { class: "shape", r: size });
@@ -126,16 +151,10 @@ const Words = (() => {
         [svg("title", { text: `${plain(dot.name)}: ${dot.says}` }), shape]);
       if (size > 8) made.append(svg("text", { class: "inside", "font-size": Parts.round(size * 0.85), text: dot.mark }));
       parts.push(made);
-      if (n <= 48) {
-        const [ox, oy] = [x + (size + 9) * Math.cos(angle), y + (size + 12) * Math.sin(angle)];
-        const side = Math.abs(Math.cos(angle)) < 0.25 ? "" : Math.cos(angle) > 0 ? " start" : " end";
-        const words = plain(dot.name);
-        parts.push(svg("text", { class: `outside near${side}`, x: Parts.round(ox), y: Parts.round(oy + 4), text: words.length > 15 ? `${words.slice(0, 14)}…` : words }));
-      }
     });
     drawing.setAttribute("aria-label", what);
     drawing.replaceChildren(...parts);
   }
 
-  return { many, short, list, time, ago, clock, button, saving, chip, bars, strip, chart, key, fresh, head, cell, facts, reasons, ring, shortened };
+  return { many, short, list, time, ago, clock, button, saving, chip, bars, strip, chart, key, fresh, head, cell, facts, reasons, counted, digits, ring, shortened };
 })();

@@ -1,1 +1,0 @@
-"""Whom to believe on what, learnt from checked answers: what each shown row buys (docs/peer-review.md)."""

@@ -1,1 +1,0 @@
-"""Trust learnt by listening, against every kind of liar (docs/trust.md)."""
