@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Coroutine
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -77,9 +78,7 @@ def in_memory(n: int) -> dict[str, object]:
         storage, world = Storage(":memory:"), network.world(bytes.fromhex(me.fingerprint))
         chronicle = Chronicle(storage, roster, 0.0)
         following = Following(chronicle, world, me, rng=random.Random(i))  # noqa: S311
-        node = Node(
-            me, storage, world, NodeArchive(storage, chronicle, me), following, lambda i=i: Own(voter(i))
-        )
+        node = Node(me, storage, world, NodeArchive(storage, chronicle, me), following, partial(own_of, i))
         node.start()
         nodes.append((node, storage))
     network.run(1.0)
@@ -102,13 +101,14 @@ def in_memory(n: int) -> dict[str, object]:
     }
 
 
-def voter(i: int) -> Model:
-    """A model that is right on seven inputs of ten; each errs on others."""
+def own_of(i: int) -> Own:
+    """A node's model, right on seven inputs of ten; each errs on others."""
     right = np.random.default_rng(i).random(INPUTS) < 0.7
-    return Model(
-        "bench:vote", lambda rows: np.where(right[rows[:, 0].astype(int)], "yes", "no"), labels=LABELS,
-        columns=1,
-    )  # fmt: skip
+
+    def vote(rows: Any) -> Any:
+        return np.where(right[rows[:, 0].astype(int)], "yes", "no")
+
+    return Own(Model("bench:vote", vote, labels=LABELS, columns=1))
 
 
 def at_once(call: Coroutine[Any, Any, bytes]) -> bytes:
