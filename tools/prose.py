@@ -1,6 +1,6 @@
 """Count what makes a sentence hard to read, by page and by folder of the code, and hold it to a budget.
 
-    python tools/prose.py [NAME ...]   # what is above its budget, or all that these pages and folders have
+    python tools/prose.py [NAME ...]   # which are above their budgets; all findings of these
     python tools/prose.py --write      # the counts of today as budgets; a review sees which rose
 
 It reads pages, docstrings of public names, help of options and messages of errors. ``make check`` runs it.
@@ -100,9 +100,13 @@ def main(arguments: list[str]) -> int:
         most = budget.get(name, words // NEW)
         if len(each) > most or name in arguments:
             above |= len(each) > most
-            print(f"{name}: {len(each)} findings, at most {most}", *each, sep="\n  ")
+            print(
+                f"{name}: {len(each)} findings, at most {most}",
+                *(each if name in arguments else ()),
+                sep="\n  ",
+            )
     if above:
-        print("write these more plainly; where they are right as they are: python tools/prose.py --write")
+        print("python tools/prose.py NAME shows them, to be written more plainly; --write allows as many")
     return int(above)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -63,15 +62,12 @@ class Settings:
         member slower, and one that is too small may leave out slow members.
     randbytes : callable
         Gives so many secret random bytes.
-    cpu : callable
-        Seconds of processor time that the thread has used: what peers cost is counted by it.
     """
 
     policy: Policy = field(default_factory=Policy)
     disk: int = DISK
     delta: float = DELTA
     randbytes: Callable[[int], bytes] = os.urandom
-    cpu: Callable[[], float] = time.thread_time
 
 
 @dataclass(frozen=True, eq=False)
