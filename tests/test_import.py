@@ -55,15 +55,15 @@ def test_a_command_and_its_help_need_no_other_and_no_numbers() -> None:
         "CliRunner().invoke(app, ['node', 'init', '--help'])"
     )
     loaded = modules_after(code)
-    assert "folkmoot.cli.network.init_node" in loaded
-    assert not {"folkmoot.cli.demo", "folkmoot.cli.theory", "folkmoot.cli.network.ask"} & loaded
+    assert "folkmoot.cli.node.init" in loaded
+    assert not {"folkmoot.cli.demo", "folkmoot.cli.theory", "folkmoot.cli.node.ask"} & loaded
     assert not HEAVY - {"rich", "typer"} & loaded
 
 
-def test_a_node_that_only_talks_needs_no_scipy() -> None:
-    loaded = modules_after("import folkmoot.network.service.operation")
+def test_a_node_needs_no_studies() -> None:
+    loaded = modules_after("import folkmoot.node.service.operation")
     assert "numpy" in loaded
-    assert not {"scipy", "folkmoot.outlook", "folkmoot.testing"} & loaded
+    assert not {"sklearn", "folkmoot.outlook", "folkmoot.testing"} & loaded
 
 
 def test_theory_needs_neither_compiler_nor_pictures() -> None:

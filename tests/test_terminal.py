@@ -12,7 +12,6 @@ import unicodedata
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -21,12 +20,10 @@ import folkmoot
 from folkmoot.cli.output import print_json, print_table, say
 from folkmoot.files.tabular import open_table, write_table
 from folkmoot.files.terminal import printable
-from folkmoot.network.wire.messages import Commit
-from folkmoot.network.wire.statements import TwoCommits, write_evidence
 from folkmoot.node.log import Journal
 from folkmoot.node.membership.identity import create
 from folkmoot.node.membership.roster import Roster
-from support.command import assert_refused, run, run_json
+from support.command import run, run_json
 
 # Bidirectional controls by the Unicode standard (annex 9), C0 and C1 controls, and what ends lines elsewhere.
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -97,33 +94,33 @@ def test_organisations_are_shown_escaped(tmp_path: Path) -> None:
     made = create(tmp_path / "north", name="north", organisation="St. \u202eyraM\u2066")
     roster = tmp_path / "roster.toml"
     Roster([made.member()]).write(roster)
-    for shown in (run("roster", "show", roster), run("roster", "check", roster)):
-        assert shown.returncode == 0
-        assert not obeyed(shown.stdout + shown.stderr)
-    assert "\\u202eyraM" in run("roster", "show", roster).stdout
-    assert run_json("roster", "show", roster)["participants"][0]["organisation"] == made.organisation
+    shown = run("roster", "check", roster)
+    assert shown.returncode == 0
+    assert not obeyed(shown.stdout + shown.stderr)
+    assert "\\u202eyraM" in shown.stdout
+    assert run_json("roster", "check", roster)["participants"][0]["organisation"] == made.organisation
     tagged = "\u202eyraM\xa0\U000e0001"
-    line = run("node", "init", tmp_path / "south", "--name", "south", "--organisation", tagged).stdout
+    model = ("--model", "folkmoot.files.terminal:printable")  # any function
+    line = run("node", "init", tmp_path / "south", *model, "--organisation", tagged).stdout
     assert not obeyed(line)
     assert tomllib.loads(f"x = {line}")["x"]["organisation"] == tagged  # as it was meant
 
 
-def test_evidence_files_cannot_steer_a_terminal_or_leave_their_folder(tmp_path: Path) -> None:
+def test_files_of_others_cannot_steer_a_terminal(tmp_path: Path) -> None:
     made = create(tmp_path / "north", name="north")
     roster = tmp_path / "roster.toml"
     Roster([made.member()]).write(roster)
-    commit = Commit(b"m" * 32, 0, b"c" * 32, b"s" * 64, want=False)
-    proof = write_evidence(TwoCommits(commit, commit))
-    file = tmp_path / "x.evidence"
-    for fingerprint in ("/../../../escape", NASTY, "0" * 63, ""):
-        file.write_bytes(msgspec.msgpack.encode((fingerprint, proof)))
-        out = tmp_path / "out"
-        assert_refused("is not a file of evidence", "evidence", file, "--roster", roster, "--out", out)
     evil = tmp_path / "\x1b[2Jx.evidence"
-    evil.write_bytes(b"")
-    result = run("evidence", evil, "--roster", roster)
-    assert result.returncode == 2
-    assert not obeyed(result.stderr)
+    for said in (
+        "",
+        "folkmoot evidence 2" + NASTY,
+        "folkmoot certificate 2" + NASTY,
+        "folkmoot audit 2" + NASTY,
+    ):
+        evil.write_text(said)
+        result = run("verify", evil, "--roster", roster)
+        assert (result.returncode, result.stdout) == (2, "")
+        assert not obeyed(result.stderr)
 
 
 # ---- spreadsheets ----------------------------------------------------------------------------
@@ -176,7 +173,7 @@ def test_labels_of_a_vote_file_come_out_harmless_and_go_in_again(tmp_path: Path)
     rows = [["=task", worker, "=cmd|' /C calc'!A0"] for worker in "abcde"] + [["t", w, "no"] for w in "abcde"]
     write_table(votes, ["task", "worker", "label"], rows)
     out = tmp_path / "out.csv"
-    assert run("deliberate", votes, "--k", 2, "--out", out).returncode == 0
+    assert run("deliberate", votes, "--out", out).returncode == 0
     with out.open(newline="") as file:
         assert ["'=task", "'=cmd|' /C calc'!A0"] in [row[:2] for row in csv.reader(file)]
     with open_table(out) as table:

@@ -10,7 +10,9 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import ExtensionMetadata
 
-from folkmoot.web.openapi import described
+from folkmoot.node.service.archive import FORMS
+from folkmoot.node.web.openapi import described
+from folkmoot.node.web.shapes import Shapes
 
 
 def _anchor(schema: str) -> str:
@@ -106,7 +108,7 @@ class HttpPaths(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Calls in the order of the description; schemas by name."""
-        api = described()
+        api = described(Shapes(FORMS))
         made: list[nodes.Node] = []
         for path, calls in api["paths"].items():
             made += [_call(method, path, told) for method, told in calls.items()]

@@ -10,7 +10,6 @@ from . import comparing as comparing
 from . import datasets as datasets
 from . import explanation as explanation
 from . import learning as learning
-from . import network as network
 from . import outlook as outlook
 from . import planning as planning
 from . import protocols as protocols
@@ -23,6 +22,7 @@ from .aggregation import Listen as Listen
 from .aggregation import PeerReview as PeerReview
 from .aggregation import aggregate as aggregate
 from .checks import ByzantineThresholdWarning as ByzantineThresholdWarning
+from .client import Client as Client
 from .clustering import Clustering as Clustering
 from .clustering import ClusteringWarning as ClusteringWarning
 from .clustering import cluster as cluster

@@ -35,10 +35,10 @@ def folder(tmp_path: Path) -> Path:
         (0, "theory absorption --n 61 --json"),
         (0, "deliberate {}/votes.csv --repeats 2"),
         (2, "demo --out {}/votes.csv"),
-        (0, "roster show {}/roster.toml"),
-        (2, "node init {}/north --name north"),
-        (2, "ask {}/votes.csv --via {}/north"),
-        (2, "motions --via {}/north"),
+        (0, "roster check {}/roster.toml"),
+        (2, "node init {}/north --model folkmoot.files.terminal:printable"),
+        (2, "ask {}/votes.csv --node {}/north"),
+        (2, "motions list --node {}/north"),
         (2, "local --nodes 0"),
     ],
 )
@@ -60,7 +60,7 @@ def test_what_is_piped_in_and_the_environment_reach_a_command(folder: Path) -> N
     for each in (run, run_process):
         result = each("roster", "add", folder / "roster.toml", "-", stdin=line)
         assert (result.returncode, result.stderr) == (0, "")
-        assert result.stdout.startswith("added south: 2 participants")
+        assert result.stdout.startswith("added south: 2 members")
         run("roster", "remove", folder / "roster.toml", "south")
         table = each("theory", "absorption", "--n", "11", "--k", "5", env={"COLUMNS": "30"}).stdout
         assert max(map(len, table.splitlines())) < 60

@@ -216,9 +216,10 @@ from folkmoot.node.service.models import load_model
 print("yes" if len(load_model("model.onnx").predict(np.eye(3))) == 3 else "no")
 """,
     "page": """
-from folkmoot.web.page import Page
-Page("127.0.0.1:0")
-import folkmoot.web.api
+from folkmoot.node.service.operation import door_of_nodes
+from folkmoot.node.web.metrics import Metrics
+door_of_nodes().Page("127.0.0.1:0")
+Metrics()
 print("yes")
 """,
     "ray": """
@@ -232,7 +233,7 @@ from experiments.femnist.cnn import _torch
 print("yes" if _torch().ones(2).sum() == 2 else "no")
 """,
     "uvloop": """
-from folkmoot.network.service.operation import loop_factory
+from folkmoot.node.service.operation import loop_factory
 print("yes" if loop_factory().__module__ == "uvloop" else "no")
 """,
 }
@@ -259,9 +260,7 @@ def test_an_extra_alone_gives_what_it_promises(extra: ExtraName, wheel: Path, tm
 @pytest.mark.parametrize("extra", sorted(EXTRAS))
 def test_without_an_extra_there_is_a_line_to_type(extra: ExtraName, base: Fresh) -> None:
     if extra in WORKS_WITHOUT:
-        told = base.python(
-            "from folkmoot.network.service.operation import loop_factory\nprint(loop_factory())"
-        )
+        told = base.python("from folkmoot.node.service.operation import loop_factory\nprint(loop_factory())")
         assert told.stdout.strip() == "None", told.stderr
     else:
         write_onnx(base.work / "model.onnx")

@@ -24,13 +24,14 @@ from folkmoot.doctor.examining import examine
 from folkmoot.doctor.finding import Finding
 from folkmoot.doctor.node_folder import node_folder
 from folkmoot.extras import EXTRAS, to_install
-from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.node.membership import identity
 from folkmoot.node.membership.roster import Roster
+from folkmoot.node.storage.storage import DATABASE, create_storage
 from support.command import assert_refused, run
-from support.network.ports import held_port
+from support.ports import held_port
 
 ROOT = Path(__file__).parents[2]
+MODEL = "folkmoot.files.terminal:printable"  # any function
 CONTRIBUTORS = {"dev", "docs"}  # extras of the checkout, which no command asks a user for
 
 
@@ -41,13 +42,10 @@ def folder(tmp_path: Path) -> Path:
     with held_port() as number:
         me = identity.create(path, name="north", listen=f"127.0.0.1:{number}")
     Roster((me.member(),)).write(tmp_path / "roster.toml")
-    (path / "model.skops").write_bytes(b"")
     text = (path / "node.toml").read_text()
-    (path / "node.toml").write_text(f'{text}\nroster = "../roster.toml"\nmodel = "model.skops"\n')
-    Storage(path / DATABASE).close()
-    for name in ("token", DATABASE):
-        (path / name).touch()
-        (path / name).chmod(0o600)
+    (path / "node.toml").write_text(f'{text}\nroster = "../roster.toml"\nmodel = "{MODEL}"\n')
+    create_storage(path, me.fingerprint, 0.0)
+    (path / "token").touch(mode=0o600)
     return path
 
 
@@ -55,25 +53,21 @@ def broken(found: list[Finding] | tuple[Finding, ...]) -> list[Finding]:
     return [each for each in found if each.state == "broken"]
 
 
-def everything_in(folder: Path) -> dict[str, tuple[int, float, bytes]]:
-    files = [folder, *folder.rglob("*")]
-    return {
-        str(path): (path.stat().st_mode, path.stat().st_mtime, path.read_bytes() if path.is_file() else b"")
-        for path in files
-    }
+def everything_in(folder: Path) -> dict[str, tuple[int, bytes]]:
+    files = [folder, *(path for path in folder.rglob("*") if path.name != "lock")]
+    return {str(path): (path.stat().st_mode, path.read_bytes() if path.is_file() else b"") for path in files}
 
 
 def test_a_sound_folder_is_found_sound_and_left_as_it_was(folder: Path) -> None:
     before = everything_in(folder)
-    result = run("doctor", folder, "--json")
+    result = run("doctor", "--node", folder, "--json")
     assert result.returncode == 0, result.stdout
     told = json.loads(result.stdout)
     assert told["fine"]
     assert told["broken"] == 0
-    (found,) = told["folders"].values()
-    looked_at = [each["what"] for each in found]
-    assert looked_at == ["permissions", "disk", "database", "identity", "port", "roster", "settings"]
-    assert {each["state"] for each in found} == {"ok"}
+    looked_at = [each["what"] for each in told["node"]]
+    assert looked_at == ["permissions", "disk", "identity", "port", "model", "database", "roster"]
+    assert {each["state"] for each in told["node"]} == {"ok"}
     assert everything_in(folder) == before
 
 
@@ -107,6 +101,11 @@ def _other_roster(folder: Path) -> None:
     Roster((other.member(),)).write(folder.parent / "roster.toml")
 
 
+def _other_model(folder: Path) -> None:
+    file = folder / "node.toml"
+    file.write_text(file.read_text().replace(MODEL, "gone:gone"))
+
+
 WRONG: list[tuple[str, Callable[[Path], object], str, str]] = [
     ("key for all", _chmod("key.pem", 0o644), "permissions", "chmod 600"),
     ("token for the group", _chmod("token", 0o640), "permissions", "chmod 600"),
@@ -118,11 +117,12 @@ WRONG: list[tuple[str, Callable[[Path], object], str, str]] = [
     ("another's certificate", _other_certificate, "identity", "do not belong together"),
     ("damaged key", _write("key.pem", b"-----BEGIN"), "identity", "damaged"),
     ("no TOML", _write("node.toml", b"name = \n"), "identity", "node.toml"),
-    ("damaged database", _damage, "database", "back-up"),
-    ("no database", _write(DATABASE, b"no database" * 100), "database", "back-up"),
+    ("damaged database", _damage, "database", "put a copy"),
+    ("no database", _write(DATABASE, b"no database" * 100), "database", "put a copy"),
+    ("lost database", lambda folder: (folder / DATABASE).unlink(), "database", "--forget"),
     ("no roster", lambda folder: (folder.parent / "roster.toml").unlink(), "roster", "roster.toml"),
     ("not in the roster", _other_roster, "roster", "folkmoot roster add"),
-    ("no model", lambda folder: (folder / "model.skops").unlink(), "model", "node.toml"),
+    ("no model", _other_model, "model", "there is no gone"),
 ]
 
 
@@ -148,7 +148,7 @@ def test_broken_folders_and_ports_exit_with_1_and_say_what_to_type(folder: Path)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         (folder / "key.pem").chmod(0o644)
-        result = run("doctor", folder, "--listen", address)
+        result = run("doctor", "--node", folder, "--listen", address)
     assert result.returncode == 1
     assert result.stderr == ""
     assert f"{address}: Address already in use" in " ".join(result.stdout.split())
@@ -169,7 +169,7 @@ def test_another_s_folder_is_not_touched(folder: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)
     (found,) = node_folder(folder)
     assert found.state == "broken"
-    assert found.fix.startswith(f"sudo -u {folder.owner()} folkmoot doctor ")
+    assert found.fix.startswith(f"sudo -u {folder.owner()} folkmoot doctor --node ")
     assert everything_in(folder) == before
 
 
@@ -254,8 +254,8 @@ def test_a_cache_that_others_can_write_into_is_found(
 
 def test_bad_input_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert_refused("nowhere is not there", "doctor", tmp_path / "nowhere")
-    assert_refused("file is a file", "doctor", tmp_path / "file")
+    assert_refused("nowhere is not there", "doctor", "--node", tmp_path / "nowhere")
+    assert_refused("file is a file", "doctor", "--node", tmp_path / "file")
     assert_refused("--listen: address must be HOST:PORT", "doctor", "--listen", "7654")
     assert_refused("No such option: --fix", "doctor", "--fix")
 

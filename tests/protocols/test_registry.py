@@ -15,11 +15,11 @@ from sklearn.naive_bayes import GaussianNB
 
 from folkmoot import Slush, Snowball, Snowflake, deliberate
 from folkmoot.learning import ConsensusClassifier
-from folkmoot.network.wire.packing import unpack
+from folkmoot.node.session.terms import Terms
 from folkmoot.protocols import PROTOCOLS, SnowProtocol, named_protocol
 from folkmoot.votes import UNCOLOURED, Colour, Votes
 from support.command import run, run_json
-from support.network.moot_in_memory import Moot
+from support.node.moot import Moot, model
 
 N, INPUTS, ROUNDS = 5, 8, 12
 
@@ -94,12 +94,16 @@ class TestPlayed:
         assert told["agreement"] == (1.0 if gives_in else 0.8)
 
     def test_in_a_motion(self, votes: Votes, beta: int, gives_in: bool) -> None:
-        moot = Moot(votes.astype(np.int8), seed=1)
-        moot.put(0, protocol="patient", k=N - 1, alpha=3, beta=beta, rounds=ROUNDS)
-        moot.network.run(until=60.0)
-        ((session, _),) = moot.over.values()
-        held = np.stack([unpack(session.closes[place].decisions, INPUTS, 2) for place in range(N)])
-        np.testing.assert_array_equal(held, self.expected(votes, gives_in))
+        def answering(own: Votes) -> Any:
+            return model(lambda rows: [str(own[int(row[0])]) for row in rows], ["0", "1"])
+
+        moot = Moot([answering(own) for own in votes])
+        talk = {"protocol": "patient", "k": N - 1, "alpha": 3, "beta": beta, "rounds": ROUNDS}
+        name = moot.put(0, np.arange(float(INPUTS))[:, None], labels=["0", "1"], **talk)
+        account = moot.play(name)[0]
+        expected = self.expected(votes, gives_in).T
+        told = [[row.get(label, 0) for label in "01"] for row in account.final_votes]
+        assert told == [np.bincount(each, minlength=2).tolist() for each in expected]
 
 
 def test_help_and_refusals_name_it() -> None:
@@ -109,9 +113,8 @@ def test_help_and_refusals_name_it() -> None:
     refused = "protocol must be one of slush, snowflake, snowball, patient: got 'x'"
     with pytest.raises(ValueError, match=refused):
         named_protocol("x", 3, 2)
-    refused = "protocol must be one of slush, snowflake, snowball, patient: got 'x'"
-    with pytest.raises(ValueError, match=refused):
-        Moot(np.zeros((N, 1), np.int8), seed=0).motion(protocol="x")[0].check()
+    with pytest.raises(ValueError, match="'slush' or 'snowflake' or 'snowball' or 'patient': got 'x'"):
+        Terms(labels=("0", "1"), protocol="x").check(N)
     strange: Any = "slush"
     refused = "protocol must be Slush, Snowflake, Snowball or Patient: got 'slush'"
     with pytest.raises(TypeError, match=refused):

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot.network.service.voter import Voter
 from folkmoot.node.membership import identity
 from folkmoot.node.service.models import Model, load_model
 from folkmoot.sandbox.confinement import Confinement, possible
@@ -115,10 +114,12 @@ def test_a_model_that_never_returns_is_ended_and_the_next_question_answered(node
 def test_an_answer_that_nobody_waits_for_is_given_up(node: Path) -> None:
     model = load_model(saved("sleep_on_ones"), trust_pickle=True, hidden=node)
     wanted = iter([True, True, True])
-    found = Voter(model).vote(np.ones((1, 1)), ["done", "no"], lambda: next(wanted, False))
-    assert found.votes.tolist() == [-1]
-    assert "was not done in time, and was ended" in found.detail
-    assert Voter(model).vote(ROW, ["done", "no"]).votes.tolist() == [0]
+    with (
+        model.during(lambda: next(wanted, False)),
+        pytest.raises(ValueError, match="was not done in time, and was ended"),
+    ):
+        model.predict(np.ones((1, 1)))
+    assert model.predict(ROW) == ["done"]
 
 
 def test_it_does_nothing_between_two_questions(node: Path) -> None:

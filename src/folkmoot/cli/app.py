@@ -48,50 +48,36 @@ COMMANDS: Final = {
         "Choose protocol, k, alpha and rounds: what they give, what they cost, and where they break.",
     ),
     "local": Entry(
-        "folkmoot.cli.network.local:local",
-        "Start a moot of real processes on this machine, put digits to it, break some of it, and compare.",
+        "folkmoot.cli.node.local:local",
+        "Start a moot of real processes on this machine and put digits to it; some may lie, or be killed.",
     ),
     "ask": Entry(
-        "folkmoot.cli.network.ask:ask",
-        "Put a motion to the moot: every participant's model votes, they talk, and sign what they agree on.",
+        "folkmoot.cli.node.ask:ask",
+        "Put inputs to the moot: every member's model votes, and what a quorum signs is the answer.",
     ),
     "motions": Entry(
-        "folkmoot.cli.network.motions:motions",
-        "List the motions that this node has taken part in, or show one with its results.",
-    ),
-    "truth": Entry(
-        "folkmoot.cli.network.motions:truth",
-        "Tell the node what was right: each participant's track record, for --alpha local and "
-        "--weights record.",
-    ),
-    "evidence": Entry(
-        "folkmoot.cli.network.evidence:evidence",
-        "Show who contradicted itself, and verify it: by signatures alone, offline, by anybody with the "
-        "roster.",
+        "folkmoot.cli.node.motions:app",
+        "List the motions of a node, show one, say why, and tell what was right.",
     ),
     "verify": Entry(
-        "folkmoot.cli.network.verify:verify",
-        "Verify the certificate of a motion, by signatures alone: what was decided, and who signed it.",
-    ),
-    "audit": Entry(
-        "folkmoot.cli.network.audit:app",
-        "The audit log of a node: who asked what and when, what was answered and learnt, in a chain.",
+        "folkmoot.cli.node.verify:verify",
+        "Check a certificate, evidence or an audit log by signatures alone, and compute the answer again.",
     ),
     "doctor": Entry(
         "folkmoot.cli.doctor:doctor",
-        "Look at versions, extras, compiler cache, clock, limits, and nodes' ports and permissions.",
+        "Look at versions, extras, compiler cache, clock and limits; of a node at all that it needs.",
     ),
     "theory": Entry(
         "folkmoot.cli.theory:app",
         "The exact theory of consensus learning with Slush: probabilities, not estimates.",
     ),
     "node": Entry(
-        "folkmoot.cli.network.node:app",
-        "A participant on a machine of its own: its key, its model, its place in the network.",
+        "folkmoot.cli.node.node:app",
+        "A member of a moot on a machine of its own: its key, its model, its place in the network.",
     ),
     "roster": Entry(
-        "folkmoot.cli.network.manage_roster:app",
-        "Who takes part: one file, the same for every participant of a network.",
+        "folkmoot.cli.node.roster:app",
+        "Who takes part: one file, the same for every member of a moot.",
     ),
 }
 
@@ -110,7 +96,18 @@ def command_called(name: str) -> Any:
         alone.command(cls=ListingCommand)(found)
         command = get_command(alone)
     command.name = name
+    _add_examples(command, name)
     return command
+
+
+def _add_examples(command: Any, path: str) -> None:
+    """Let the help of a command, and of those in it, end with what can be typed."""
+    from folkmoot.cli.examples import EXAMPLES
+
+    if path in EXAMPLES:
+        command.epilog = "\n\n".join(["Examples:", *(f"folkmoot {line}" for line in EXAMPLES[path])])
+    for name, inner in getattr(command, "commands", {}).items():
+        _add_examples(inner, f"{path} {name}")
 
 
 class Folkmoot(TyperGroup):

@@ -1,4 +1,4 @@
-"""``folkmoot doctor``: what is wrong with this installation and with folders of nodes, and what to type."""
+"""``folkmoot doctor``: what is wrong with this installation and with a node, and what to type."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _SHOWN = {"ok": "ok", "note": "note", "missing": "optional", "broken": "BROKEN"}
 
 
 def doctor(
-    folders: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="FOLDER", help="Folders of nodes.", show_default=False),
+    node: Annotated[
+        Path | None,
+        typer.Option("--node", metavar="DIR", help="Also the node in this folder.", show_default=False),
     ] = None,
     listen: Annotated[
         list[str] | None,
@@ -33,19 +33,19 @@ def doctor(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Look at versions, extras, compiler cache, clock, limits, and nodes' ports and permissions.
+    """Look at versions, extras, compiler cache, clock and limits; of a node at all that it needs.
 
     The exit code is 1 if something is broken, and 0 if only optional things are missing.
     """
     from folkmoot.doctor.examining import examine
 
-    found = examine(folders or [], listen or [])
+    found = examine(node, listen or [])
     if json:
         print_json(found.to_dict())
     else:
         _print("this machine", found.machine)
-        for folder, findings in found.folders.items():
-            _print(f"the node in {folder}", findings)
+        if node is not None:
+            _print(f"the node in {node}", found.node)
         say(_summary(found.count("broken"), found.count("missing")))
     if not found.fine:
         raise typer.Exit(BROKEN)

@@ -1,4 +1,4 @@
-"""examine(): this machine and folders of nodes, looked at in turn."""
+"""examine(): this machine, and the folder of a node, looked at in turn."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Examination:
     ----------
     machine : tuple of Finding
         On this machine.
-    folders : dict of str to tuple of Finding
-        In each folder of a node.
+    node : tuple of Finding
+        In the folder of a node; none if none was looked at.
     """
 
     machine: tuple[Finding, ...]
-    folders: dict[str, tuple[Finding, ...]]
+    node: tuple[Finding, ...] = ()
 
     def count(self, state: State) -> int:
         """Return how many findings are of a state.
@@ -36,10 +36,9 @@ class Examination:
         Returns
         -------
         int
-            On the machine and in the folders.
+            On the machine and of the node.
         """
-        everything = [*self.machine, *(each for found in self.folders.values() for each in found)]
-        return sum(each.state == state for each in everything)
+        return sum(each.state == state for each in (*self.machine, *self.node))
 
     @property
     def fine(self) -> bool:
@@ -59,17 +58,17 @@ class Examination:
             "broken": self.count("broken"),
             "missing": self.count("missing"),
             "machine": [each.to_dict() for each in self.machine],
-            "folders": {name: [each.to_dict() for each in found] for name, found in self.folders.items()},
+            "node": [each.to_dict() for each in self.node],
         }
 
 
-def examine(folders: Sequence[Path] = (), listen: Sequence[str] = ()) -> Examination:
-    """Look at this machine and at folders of nodes; nothing is changed.
+def examine(node: Path | None = None, listen: Sequence[str] = ()) -> Examination:
+    """Look at this machine, and at the folder of a node; nothing is changed.
 
     Parameters
     ----------
-    folders : sequence of Path
-        Folders of nodes.
+    node : Path, optional
+        The folder of a node.
     listen : sequence of str
         HOST:PORT of further addresses on which a node is to listen.
 
@@ -81,7 +80,7 @@ def examine(folders: Sequence[Path] = (), listen: Sequence[str] = ()) -> Examina
     Raises
     ------
     ValueError
-        If a folder is not there, or an address is not HOST:PORT.
+        If the folder is not there, or an address is not HOST:PORT.
 
     Examples
     --------
@@ -94,17 +93,14 @@ def examine(folders: Sequence[Path] = (), listen: Sequence[str] = ()) -> Examina
     from folkmoot.doctor.node_folder import node_folder
     from folkmoot.node.membership.fields import parse_address
 
-    for folder in folders:
-        if not folder.is_dir():
-            what = "is a file" if folder.exists() else "is not there"
-            raise ValueError(
-                f"FOLDER must be the folder of a node, as folkmoot node init makes it: {folder} {what}"
-            )
+    if node is not None and not node.is_dir():
+        what = "is a file" if node.exists() else "is not there"
+        raise ValueError(
+            f"--node must be the folder of a node, as folkmoot node init makes it: {node} {what}"
+        )
     for address in listen:
         try:
             parse_address(address, any_port=True)
         except ValueError as error:
             raise ValueError(f"--listen: {error}") from None
-    return Examination(
-        tuple(machine(listen)), {str(folder): tuple(node_folder(folder)) for folder in folders}
-    )
+    return Examination(tuple(machine(listen)), () if node is None else tuple(node_folder(node)))

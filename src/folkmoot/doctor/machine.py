@@ -11,6 +11,7 @@ import os
 import platform
 import resource
 import shutil
+import socket
 import sys
 import tempfile
 import time
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from folkmoot import __version__
-from folkmoot.doctor.finding import Finding, State, in_words
+from folkmoot.doctor.finding import Finding, in_words
 from folkmoot.extras import EXTRAS, Extra, ExtraName, to_install
 
 TESTED: Final = (("Linux", "x86_64"),)  # system and machine that the tests run on
@@ -228,14 +229,8 @@ def descriptors(participants: int) -> int:
 
 
 def _beside_peers() -> int:
-    from folkmoot.network.service.door import MOST_VISITORS
-
-    doors, page, files = (
-        3,
-        2 * MOST_VISITORS,
-        64,
-    )  # socket, --control, --metrics; --page; database, log, model
-    return doors * MOST_VISITORS + page + files
+    page, commands, files = 128, 64, 64  # --page at the most; the socket; database, log, model
+    return page + commands + files
 
 
 def _temporary_files() -> Finding:
@@ -286,16 +281,20 @@ def port(address: str) -> Finding:
     Finding
         Broken if it could not.
     """
-    from folkmoot.network.service.check import free_port
+    from folkmoot.node.membership.fields import parse_address
 
-    found = free_port(address)
-    state: State = "ok" if found.fine else "broken"
-    fix = (
-        ""
-        if found.fine
-        else "stop what listens there, or give the node another address (listen in node.toml)"
-    )
-    return Finding("port", state, found.note, fix)
+    host, number = parse_address(address, any_port=True)
+    try:
+        family, kind, protocol, _, where = socket.getaddrinfo(
+            host, number, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(where)
+    except OSError as error:
+        fix = "stop what listens there, or give the node another address (listen in node.toml)"
+        return Finding("port", "broken", f"{address}: {error.strerror or error}", fix)
+    return Finding("port", "ok", f"{address} is free")
 
 
 def owner_of(path: Path) -> str:

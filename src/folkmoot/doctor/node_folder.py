@@ -1,11 +1,14 @@
 """The folder of a node: whose it is, who can read it, whether its files hold, and whether it could start.
 
-Nothing is written: a file that another user made here could keep the node from starting.
+Of a node that runs its door is asked. Else its database is looked through, its model is loaded and its peers
+are dialled, by the roster in force. As another user nothing is opened: a file that it made here could keep
+the node from starting.
 """
 
 from __future__ import annotations
 
-import sqlite3
+import asyncio
+import resource
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,17 +17,19 @@ from typing import Final
 
 from folkmoot.doctor.finding import Finding
 from folkmoot.doctor.machine import descriptors, is_mine, owner_of, port, room
-from folkmoot.network.service.door import DOOR, TOKEN
-from folkmoot.network.service.node_file import read_node_file
-from folkmoot.network.service.operation import LEAST_FREE, LOCK, is_running
-from folkmoot.network.storage.storage import DATABASE
 from folkmoot.node.membership import identity
-from folkmoot.node.membership.identity import CERTIFICATE, KEY, SETTINGS
+from folkmoot.node.membership.identity import CERTIFICATE, KEY, SETTINGS, Identity
+from folkmoot.node.membership.members import members_of
 from folkmoot.node.membership.roster import Roster
-from folkmoot.node.service.models import is_function
+from folkmoot.node.service.archive import open_archive
+from folkmoot.node.service.node import LEAST_FREE
+from folkmoot.node.service.node_file import read_node_file
+from folkmoot.node.service.operation import LOCK, Operation, is_running, locked, own_of
+from folkmoot.node.storage.storage import DATABASE
+from folkmoot.node.transports.mesh import SKEW_SECONDS, Mesh
 
 # Whoever can read one of these can act as this node or learn its open first votes.
-_SECRET: Final = (KEY, TOKEN, f"{TOKEN}.*", DOOR, "page.json", f"{DATABASE}*")
+_SECRET: Final = (KEY, "token", "token.*", f"{DATABASE}*")
 _OTHERS_READ: Final = stat.S_IRWXG | stat.S_IRWXO
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
@@ -46,7 +51,9 @@ def node_folder(folder: Path) -> Iterator[Finding]:
         if not is_mine(folder):
             name = owner_of(folder)
             note = f"belongs to {name}: as another user it is not looked at any further"
-            yield Finding("owner", "broken", note, f"sudo -u {name} folkmoot doctor {quote(str(folder))}")
+            yield Finding(
+                "owner", "broken", note, f"sudo -u {name} folkmoot doctor --node {quote(str(folder))}"
+            )
             return
         yield from _permissions(folder)
         yield from _inside(folder)
@@ -88,98 +95,131 @@ def _guarded(folder: Path) -> Iterator[tuple[Path, int, str]]:
 
 def _inside(folder: Path) -> Iterator[Finding]:
     yield room(folder, "disk", LEAST_FREE)
-    if (folder / DATABASE).exists():
-        yield _database(folder / DATABASE)
     try:
         me = identity.load(folder)
     except ValueError as error:
         yield Finding("identity", "broken", str(error))  # which says what to do
         return
     yield Finding("identity", "ok", f"{me.name}, fingerprint {me.fingerprint[:16]}…")
-    running = (folder / LOCK).exists() and is_running(folder)
-    if running:
-        yield Finding("port", "ok", f"{me.listen}: this node is running")
-        yield _peers_clocks(folder)
-    else:
-        yield port(me.listen)
-    yield from _settings(folder, me)
-
-
-def _settings(folder: Path, me: identity.Identity) -> Iterator[Finding]:
     try:
-        told = read_node_file(folder)
+        read_node_file(folder)
     except ValueError as error:
         yield Finding("settings", "broken", str(error))
         return
-    wants = []
-    if told.roster is None:
-        wants.append("--roster")
-    else:
-        yield _roster(told.roster, me)
-    if told.model is None:
-        wants.append("--model")
-    elif not is_function(told.model) and not Path(told.model).is_file():
-        yield Finding("model", "broken", f"there is no {told.model}", f"mend model in {folder / SETTINGS}")
-    note = f"{SETTINGS} can be read"
-    if wants:
-        note += f"; folkmoot node run needs {' and '.join(wants)}"
-    yield Finding("settings", "ok", note)
+    if (folder / LOCK).exists() and is_running(folder):
+        yield from _running(folder, me)
+        return
+    yield port(me.listen)
+    yield _model(folder)
+    yield from _stored(folder, me)
 
 
-def _roster(path: Path, me: identity.Identity) -> Finding:
-    import resource
+def _running(folder: Path, me: Identity) -> Iterator[Finding]:
+    """What a node that runs says of itself."""
+    from folkmoot.client import Client
 
     try:
-        roster = Roster.read(path)
-    except (ValueError, OSError) as error:
-        return Finding("roster", "broken", str(error), f"get the roster of your moot again: {path}")
-    if roster.position(me.fingerprint) is None:
-        fix = f"folkmoot roster add {quote(str(path))} - (with the line of this node)"
-        return Finding("roster", "broken", f"{path} does not have this node", fix)
+        now = Client(folder).status()
+    except ValueError as error:
+        yield Finding("door", "broken", str(error), "stop the node and start it again")
+        return
+    yield Finding("port", "ok", f"{me.listen}: this node is running")
+    trouble = now["model"]["trouble"]
+    yield Finding(
+        "model",
+        "broken" if trouble else "ok",
+        trouble or f"{now['model']['model']}, asked {now['model']['chunks']:,} times",
+        f"mend it and type folkmoot node reload --node {quote(str(folder))}" if trouble else "",
+    )
+    note = f"{now['participants']} members, epoch {now['epoch']}, digest {now['moot'][:16]}…"
+    if now["present"]:
+        yield Finding("roster", "ok", note)
+    else:
+        yield Finding("roster", "broken", f"{note}: this node is not among them", _JOIN)
+    skews = [abs(peer["skew"]) for peer in now["peers"] if peer["skew"] is not None]
+    away = [peer["name"] for peer in now["peers"] if not peer["connected"]]
+    yield _peers(len(now["peers"]), now["quorum"], dict.fromkeys(away, "away"), skews)
+
+
+def _model(folder: Path) -> Finding:
+    try:
+        own = own_of(Operation(folder))
+    except (ValueError, OSError, ImportError) as error:
+        return Finding("model", "broken", str(error), f"mend {folder / SETTINGS}, or what it names")
+    model = own.model
+    columns = "any number of" if model.columns is None else str(model.columns)
+    named = "by name" if model.schema else "by position, as they have no names"
+    labels = "it does not say" if model.labels is None else ", ".join(model.labels[:12])
+    if model.worker is not None:
+        model.worker.close()
+    return Finding("model", "ok", f"takes {columns} columns {named}; labels: {labels}")
+
+
+def _stored(folder: Path, me: Identity) -> Iterator[Finding]:
+    """The database, and the roster in force; nobody may start the node meanwhile."""
+    with locked(folder):
+        try:
+            with open_archive(folder) as archive:
+                damaged, motions = archive.storage.damaged, archive.count()
+                roster = archive.chronicle.tip
+        except (ValueError, OSError) as error:
+            what = "roster" if "roster" in str(error) and DATABASE not in str(error) else "database"
+            yield Finding(what, "broken", str(error))
+            return
+    if damaged:
+        names = ", ".join(name.hex()[:12] for name in damaged[:8])
+        note = f"{len(damaged)} of {motions:,} motions are damaged: {names}"
+        yield Finding("database", "broken", note, "put a back-up in its place (docs/operations.md)")
+    else:
+        yield Finding("database", "ok", f"{motions:,} motions")
+    yield from _roster(folder, roster, me)
+
+
+_JOIN: Final = "ask the members to propose it: folkmoot roster propose --add LINE"
+
+
+def _roster(folder: Path, roster: Roster, me: Identity) -> Iterator[Finding]:
+    """The roster in force, and who of it can be reached."""
+    place = roster.position(me.fingerprint)
+    if place is None:
+        fix = _JOIN if roster.epoch else "send its line to who makes the roster: folkmoot roster add"
+        yield Finding("roster", "broken", f"the roster in force (epoch {roster.epoch}) does not have it", fix)
+        return
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = descriptors(len(roster))
     if soft != resource.RLIM_INFINITY and soft < needed:
-        note = f"{len(roster)} participants may take {needed:,} open files, and {soft:,} are allowed"
-        return Finding("roster", "broken", note, f"ulimit -n {needed}")
-    return Finding("roster", "ok", f"{len(roster)} participants, digest {roster.digest[:16]}…")
+        note = f"{len(roster)} members may take {needed:,} open files, and {soft:,} are allowed"
+        yield Finding("roster", "broken", note, f"ulimit -n {needed}")
+        return
+    yield Finding(
+        "roster", "ok", f"{len(roster)} members, epoch {roster.epoch}, digest {roster.digest[:16]}…"
+    )
+    if len(roster) > 1:
+        yield asyncio.run(_dialled(folder, roster, place))
 
 
-def _database(path: Path) -> Finding:
-    """Open it for reading only; where nothing waits to be written into it, without its helper files."""
-    waiting = path.with_name(f"{path.name}-wal").exists()
-    how = "mode=ro" if waiting else "immutable=1"
-    fix = "put a back-up in its place (docs/operations.md, Back-up)"
+async def _dialled(folder: Path, roster: Roster, place: int) -> Finding:
+    """Dial everybody at once; what they say on the way tells about their clocks."""
+    mesh = Mesh(roster, place, str(folder / CERTIFICATE), str(folder / KEY))
+    others = [member for other, member in enumerate(roster) if other != place]
     try:
-        opened = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=5.0)
-        try:
-            answers = [row[0] for row in opened.execute("PRAGMA quick_check(1)")]
-            (motions,) = opened.execute("SELECT count(*) FROM motions").fetchone()
-        finally:
-            opened.close()
-    except sqlite3.Error as error:
-        return Finding("database", "broken", f"{path} cannot be read: {error}", fix)
-    if answers != ["ok"]:
-        return Finding("database", "broken", f"{path} is damaged: {answers[0]}", fix)
-    return Finding("database", "ok", f"{motions:,} motions")
+        found = await asyncio.gather(*(mesh.reach(bytes.fromhex(each.fingerprint)) for each in others))
+        wrong = {each.name: why for each, why in zip(others, found, strict=True) if why}
+        skews = [abs(skew) for skew in mesh.skews().values()]
+    finally:
+        await mesh.close()
+    return _peers(len(others), members_of(roster).quorum, wrong, skews)
 
 
-def _peers_clocks(folder: Path) -> Finding:
-    """What the running node knows of its peers' clocks."""
-    from folkmoot.network.service.asking import Asker
-    from folkmoot.node.transports.mesh import SKEW_SECONDS
-
-    try:
-        peers = Asker(folder).status().peers
-    except ValueError as error:
-        return Finding("peers", "broken", str(error), "stop the node and start it again")
-    skews = [abs(peer.skew) for peer in peers if peer.skew is not None]
-    connected = sum(peer.connected for peer in peers)
-    note = f"{connected} of {len(peers)} connected"
-    if not skews:
-        return Finding("peers", "note", f"{note}; their clocks are not known yet")
-    note += f", their clocks within {max(skews):.1f} s of this one"
-    if max(skews) > SKEW_SECONDS:
-        return Finding(
-            "peers", "broken", f"{note}; at most {SKEW_SECONDS:.0f} s are fine", "run NTP on both sides"
-        )
+def _peers(many: int, quorum: int, wrong: dict[str, str], skews: list[float]) -> Finding:
+    reached = many - len(wrong)
+    note = f"{reached} of {many} reached"
+    if wrong:
+        note += f" ({'; '.join(f'{name}: {why}' for name, why in list(wrong.items())[:8])})"
+    if skews and max(skews) > SKEW_SECONDS:
+        note += f", a clock differs by {max(skews):.0f} s: at most {SKEW_SECONDS:.0f} s are fine"
+        return Finding("peers", "broken", note, "run NTP on both sides")
+    note += f", their clocks within {max(skews):.1f} s of this one" if skews else ""
+    if reached + 1 < quorum:  # the others may not run yet
+        return Finding("peers", "note", f"{note}; no motion can be decided before {quorum - 1} are")
     return Finding("peers", "ok", note)

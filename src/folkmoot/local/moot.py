@@ -1,7 +1,7 @@
 """A moot on one machine: models on digits in real processes, of which some lie or die, and what it decides.
 
 Each participant fits a model on its own digits. A malicious one votes for the label after the right one, as
-all others of its kind do, or breaks the rules of the motion (``testing/twisting.py``) as well.
+all others of its kind do, or breaks the rules of the motion (``testing/liars.py``) as well.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from folkmoot.arrays import Array, Bools, Ints, PartProgress
 from folkmoot.datasets import MootData, load_digits_moot
 from folkmoot.learning.base_learners import MODELS
 from folkmoot.local.processes import Member, Nodes, name_of, prepare
-from folkmoot.testing.twisting import LIARS
+from folkmoot.testing.liars import LIARS
 from folkmoot.votes import UNCOLOURED
 
 WRONG_VOTES: Final = "wrong-votes"
@@ -153,9 +153,9 @@ def _fitted(moot: LocalMoot, folder: Path, report: PartProgress | None) -> tuple
         said[place] = model.predict(inputs)
         skops.io.dump(model, folder / f"{name_of(place)}.skops")
         settings["model"] = f"../{name_of(place)}.skops"
-        lie = moot.attack if place in liars and moot.attack != WRONG_VOTES else ""
+        lies = LIARS.get(moot.attack) if place in liars else None
         policy = {"validation_rows": _ROWS} if held.any() and moot.terms.get("rows") else {}
-        members.append(Member(settings.pop("model"), settings, policy, lie))
+        members.append(Member(settings.pop("model"), settings, policy, lies))
         if report is not None:
             report("models fitted", place + 1, moot.nodes)
     return members, _Setting(inputs, truth, liars, killed, said)

@@ -25,7 +25,7 @@ from folkmoot.node.membership.identity import SETTINGS
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.service.operation import Operation, run
 from folkmoot.node.storage.storage import create_storage
-from folkmoot.testing.twisting import LIARS
+from folkmoot.testing.liars import Liar
 
 LOG: Final = "log.jsonl"  # in a node's folder
 ROSTER: Final = "roster.toml"
@@ -40,7 +40,7 @@ class Member:
     model: str
     settings: Mapping[str, str] = field(default_factory=dict)  # lines of node.toml, values as text
     policy: Mapping[str, int] = field(default_factory=dict)
-    lie: str = ""  # one of ``LIARS``; "" is none
+    lies: type[Liar] | None = None
     page: str | None = None
 
 
@@ -68,7 +68,7 @@ class Nodes:
         context.set_forkserver_preload([*_PRELOADED])
         _start_server()
         member = self.members[place]
-        given = self.folder_of(place), member.page, member.lie
+        given = self.folder_of(place), member.page, member.lies
         process = context.Process(target=_node, args=given, daemon=True)
         process.start()
         self.processes[place] = process
@@ -174,13 +174,13 @@ def _start_server() -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _node(folder: Path, page: str | None, lie: str) -> None:
+def _node(folder: Path, page: str | None, lies: type[Liar] | None) -> None:
     """The body of a node's process: ``folkmoot node run`` with its log in a file, or a node that lies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started us; it stops us
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     with (folder / LOG).open("a") as log:
         os.dup2(log.fileno(), sys.stderr.fileno())
-        given = Operation(folder, page=page, sandbox=False, lies=LIARS[lie] if lie else None)  # fitted here
+        given = Operation(folder, page=page, sandbox=False, lies=lies)  # fitted here
         try:
             run(given, Journal("info", log))
         except (ValueError, OSError, RuntimeError) as error:

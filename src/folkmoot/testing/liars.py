@@ -1,203 +1,148 @@
-"""A node that plays an adversary: the session of a liar, in the place of an honest one.
+"""Members that break the rules of a motion, to test a moot with: a node whose transport twists what it sends.
 
-A real node has no truth, so an adversary that must know it (perfectly malicious) takes its own model's
-answer for the truth. One that must see what others hold without asking cannot be played by a node.
+Nothing in a node imports this: in production it has no way to lie. Each kind breaks one rule, and is a
+``Transport`` around another one; ``LIARS`` has them by name.
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Sequence
-from typing import Any
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Final
 
-import numpy as np
+import msgspec
 
-from folkmoot.adversaries import ATTACKS, NUMBER_ATTACKS, Adversary, FarAway, Knows, NumberAdversary, Sees
-from folkmoot.arrays import Array, Colours
-from folkmoot.network.session.closing import Closing
-from folkmoot.network.session.comparing import Comparing
-from folkmoot.network.session.gathering import Gathering
-from folkmoot.network.session.minutes import Minutes
-from folkmoot.network.session.patience import Patience
-from folkmoot.network.session.phases import WITHOUT_TRUST, Event
-from folkmoot.network.session.revealing import Revealing
-from folkmoot.network.session.session import Session
-from folkmoot.network.session.stance import Stance, Told
-from folkmoot.network.session.talking import Talking
-from folkmoot.network.session.voting import Fetching, Voting
-from folkmoot.network.wire.forms import ChanceForm, NumberForm
-from folkmoot.protocols import SnowProtocol
-from folkmoot.testing.number_liars import (
-    ListeningTalking,
-    LyingNumberClosing,
-    LyingNumberStance,
-    LyingNumberVoting,
-    NumberLies,
-)
-from folkmoot.votes import UNCOLOURED, to_levels
+from folkmoot.node.membership.identity import Identity
+from folkmoot.node.membership.roster import Roster
+from folkmoot.node.session.frames import Told, encoded, read
+from folkmoot.node.session.statement import Kind, Said, words
+from folkmoot.node.transports.transport import Receiver, Result, Transport
+from folkmoot.node.wire.messages import SESSION, kind_of
 
-PLAYABLE = tuple(name for name, kind in ATTACKS.items() if Knows.POPULATION not in kind.knows)
-PLAYABLE_IN_NUMBERS = tuple(NUMBER_ATTACKS)  # who sees the others there takes what it was told for it
+_CHOICES: Final = (Kind.COMMIT, Kind.PREVOTE, Kind.PRECOMMIT)
+_DELEGATED: Final = ("connected", "latencies", "skews", "counts", "reach")
 
 
-class Liar:
-    """An adversary in the place of an honest participant."""
+class Liar(ABC):
+    """A member that breaks a rule in what it sends about motions.
 
-    def __init__(
-        self, adversary: Adversary, rng: random.Random, in_numbers: NumberAdversary | None = None
-    ) -> None:
-        """``in_numbers`` is how it lies in motions about these; absurd numbers, if it is not said."""
-        if Knows.POPULATION in adversary.knows:
-            name = next((name for name, kind in ATTACKS.items() if kind is type(adversary)), "this")
-            raise ValueError(f"a node cannot play {name!r}, which sees what others hold without asking")
-        self._adversary = adversary
-        self._rng = rng
-        self.in_numbers = in_numbers or FarAway()
-
-    @property
-    def fickle(self) -> bool:
-        """Whether its answer may change with every query, and not only with who asks."""
-        return self._adversary.sees is Sees.DIE
-
-    def first(self, votes: Colours, classes: int) -> Colours:
-        """The first votes it commits to, given what its model says."""
-
-        def vote(said: int) -> int:
-            return self._adversary.first_vote(vote=said, truth=said, classes=classes)
-
-        return _each(vote, votes)
-
-    def answer(self, asker: int, votes: Colours, classes: int) -> Colours | None:
-        """What it tells this asker; None is silence."""
-        if self._adversary.sees is Sees.DIE:
-            dice = [self._rng.randrange(classes) for _ in range(votes.size)]
-            pairs = zip(dice, votes.tolist(), strict=True)
-            told = [
-                self._adversary.answer(die, vote=said, truth=said, classes=classes) for die, said in pairs
-            ]
-            return np.array(told, dtype=np.int8)
-        seen = asker if self._adversary.sees is Sees.ASKER else 0
-
-        def answer(said: int) -> int:
-            return self._adversary.answer(seen, vote=said, truth=said, classes=classes)
-
-        colours = _each(answer, votes)
-        return None if (colours == UNCOLOURED).all() else colours
-
-
-class LyingSession(Session):
-    """A session whose node lies: in its first votes, to whoever asks, and in its close.
-
-    It reveals and listens to nobody, asks nobody, and leaves the talk when others do.
+    Parameters
+    ----------
+    transport : Transport
+        What the node would send by.
+    me : Identity
+        Whose node it is.
+    roster : Roster
+        Who takes part.
     """
 
-    def __init__(self, liar: Liar, *arguments: Any, **options: Any) -> None:
-        """Everything after the liar is as for a ``Session``."""
-        self._liar = liar
-        super().__init__(*arguments, **options)
+    def __init__(self, transport: Transport[bytes], me: Identity, roster: Roster) -> None:
+        self._transport, self._me = transport, me
+        place = roster.position(me.fingerprint)
+        if place is None:
+            raise ValueError(f"a liar must be in the roster: {me.name!r} is not")
+        self._place = place
+        others = sorted(bytes.fromhex(each.fingerprint) for each in roster)
+        others.remove(bytes.fromhex(me.fingerprint))
+        self.half = frozenset(others[::2])  # of the others
 
-    def _take_places(self, alpha: int, weights: Sequence[float] | None) -> None:
-        minutes, patience, liar = self.minutes, self._patience, self._liar
-        fetching = Fetching(self.motion)
-        self._table = WITHOUT_TRUST
-        self._gathering = Gathering(minutes, patience)
-        self._comparing = Comparing(minutes, self._secrets)
-        self._revealing = None
-        if not self.motion.is_labels:
-            self._take_number_places(fetching)
+    @abstractmethod
+    def twisted(self, peer: bytes, told: Told) -> Told | None:
+        """What it sends to a peer in place of what an honest member would; None is nothing."""
+
+    def send(self, peer: bytes, frame: bytes) -> None:
+        """Send a frame, not quite as it should be."""
+        if kind_of(frame) not in SESSION:
+            self._transport.send(peer, frame)
             return
-        stance = self._stance = _LyingStance(minutes, self.motion.rule(alpha), liar, fetching)
-        self._voting = _LyingVoting(minutes, patience, stance, self._secrets, fetching, liar)
-        self._revealing = Revealing(minutes, patience, stance, self._comparing)
-        self._talking = _OnlyAnswering(minutes, patience, stance, self._rng, weights)
-        self._closing = _LyingClosing(minutes, patience, stance, self._rng)
+        message = read(frame)
+        sent = self.twisted(peer, message) if isinstance(message, Told) else message
+        if sent is not None:
+            self._transport.send(peer, encoded(sent))
 
-    def _take_number_places(self, fetching: Fetching) -> None:
-        minutes, patience, motion = self.minutes, self._patience, self.motion
-        chances = motion.answers == "probabilities"
-        form = ChanceForm(motion.asked, motion.classes) if chances else NumberForm(motion.asked)
-        lies = NumberLies(self._liar.in_numbers, form, self._rng)
-        stance = self._stance = LyingNumberStance(minutes, lies, fetching)
-        self._revealing = Revealing(minutes, patience, stance, self._comparing)
-        self._voting = LyingNumberVoting(lies, minutes, patience, stance, self._secrets, fetching)
-        self._talking = ListeningTalking(lies, minutes, patience, stance, self._rng)
-        self._closing = LyingNumberClosing(minutes, patience, stance, self._rng)
+    def is_own(self, said: Said, *kinds: Kind) -> bool:
+        """Whether it said this itself, and of these kinds."""
+        return said.member == self._place and said.kind in kinds
 
+    def instead(self, motion: bytes, said: Said) -> Said:
+        """The same statement about nothing, signed."""
+        value = hashlib.sha256(b"nothing" + said.value).digest()
+        text = words(motion, said.member, said.slot, said.just, value)
+        return msgspec.structs.replace(said, value=value, signature=self._me.key.sign(text))
 
-class _LyingVoting(Voting):
-    def __init__(
-        self,
-        minutes: Minutes,
-        patience: Patience,
-        stance: Stance,
-        secrets: random.Random,
-        fetching: Fetching,
-        liar: Liar,
-    ) -> None:
-        super().__init__(minutes, patience, stance, secrets, fetching)
-        self._liar = liar
+    # What a node needs of its transport besides
 
-    def first_votes(self) -> Array:
-        """What it commits to; where probabilities are asked for, it is sure of the lie."""
-        votes, form = super().first_votes(), self._minutes.motion.form
-        lies = self._liar.first(form.first_colours(votes), self._minutes.motion.classes)
-        if votes.ndim == 1:
-            return lies
-        certain = to_levels(np.eye(self._minutes.motion.classes)[lies]).astype(votes.dtype)
-        return np.where(lies[:, None] == UNCOLOURED, votes.dtype.type(-1), certain)
+    def attach(self, receiver: Receiver[bytes]) -> None:
+        """Who is told what arrives."""
+        self._transport.attach(receiver)
 
+    def now(self) -> float:
+        """Seconds on a clock that never goes back."""
+        return self._transport.now()
 
-class _LyingStance(Stance):
-    def __init__(self, minutes: Minutes, rule: SnowProtocol[Any], liar: Liar, fetching: Fetching) -> None:
-        super().__init__(minutes, rule)
-        self._liar, self._fetching = liar, fetching
+    def clock(self) -> float:
+        """The time of day."""
+        return self._transport.clock()
 
-    def lie_to(self, peer: int) -> Colours | None:
-        """What it tells a peer, given what its model said; None is silence."""
-        motion = self._minutes.motion
-        votes = motion.form.first_colours(self._minutes.of_asker(self._fetching.votes))
-        return self._liar.answer(peer, votes, motion.classes)
+    def later(self, when: float, call: Callable[[], None]) -> Callable[[], None]:
+        """Call at a time of ``now``."""
+        return self._transport.later(when, call)
 
-    def told_to(self, peer: int) -> Told | None:
-        """A lie, signed."""
-        lie = self.lie_to(peer)
-        if lie is None:
-            return None
-        self._version += self._liar.fickle
-        return self._sign(lie)
+    def work(self, job: Callable[[], Result], done: Callable[[Result], None]) -> Callable[[], None]:
+        """Run a long job."""
+        return self._transport.work(job, done)
+
+    def __getattr__(self, name: str) -> Any:
+        """What a real transport tells besides."""
+        if name in _DELEGATED:
+            return getattr(self._transport, name)
+        raise AttributeError(name)
 
 
-class _OnlyAnswering(Talking):
-    def tick(self, now: float) -> Event | float:
-        """It is asked and does not ask; it leaves when others do."""
-        if self.has_ended(now) or len(self._minutes.closes) > self._minutes.seat.n // 4:
-            return Event.TALKED
-        return self._patience.talk_by
+class Silent(Liar):
+    """Takes frames and says nothing about any motion."""
 
-    def may_tell(self) -> bool:
-        """It does not wait for the talk."""
-        return self._minutes.voted is not None
+    def twisted(self, peer: bytes, told: Told) -> Told | None:  # noqa: ARG002
+        """Nothing."""
+        return None
 
 
-class _LyingClosing(Closing):
-    _stance: _LyingStance
+class TwoFaced(Liar):
+    """Says one thing to one half of the others, and another to the other half."""
 
-    def begin(self, now: float) -> None:
-        """Sign what it tells the asker, or be silent to the end."""
-        if self._minutes.seat.place in self._minutes.closes:
-            super().begin(now)
-            return
-        lie = self._stance.lie_to(self._minutes.motion.asker)
-        if lie is None:
-            self.wait(now)
-        else:
-            self.sign(now, lie)
+    def twisted(self, peer: bytes, told: Told) -> Told | None:
+        """Other commitments, prevotes and precommits for one half."""
+        if peer not in self.half:
+            return told
+        said = [
+            self.instead(told.motion, each) if self.is_own(each, *_CHOICES) else each for each in told.said
+        ]
+        return msgspec.structs.replace(told, said=tuple(said))
 
 
-def _each(rule: Callable[[int], int], votes: Colours) -> Colours:
-    """The rule for every vote; where the model said nothing, so does the liar."""
-    told = np.full(votes.shape, UNCOLOURED, dtype=np.int8)
-    for said in np.unique(votes).tolist():
-        if said != UNCOLOURED:
-            told[votes == said] = rule(said)
-    return told
+class Withholding(Liar):
+    """Commits to votes and never reveals them."""
+
+    def twisted(self, peer: bytes, told: Told) -> Told | None:  # noqa: ARG002
+        """Without its own votes."""
+        kept = tuple(each for each in told.reveals if each.member != self._place)
+        return msgspec.structs.replace(told, reveals=kept)
+
+
+class Stalling(Liar):
+    """Never proposes a set when it is its turn, and never agrees to one."""
+
+    def twisted(self, peer: bytes, told: Told) -> Told | None:  # noqa: ARG002
+        """Without its own proposals, prevotes and precommits."""
+        kinds = (Kind.PROPOSE, Kind.PREVOTE, Kind.PRECOMMIT)
+        kept = tuple(each for each in told.said if not self.is_own(each, *kinds))
+        return msgspec.structs.replace(told, said=kept)
+
+
+LIARS: Final[dict[str, type[Liar]]] = {
+    "silent": Silent,
+    "two-faced": TwoFaced,
+    "withholding": Withholding,
+    "stalling": Stalling,
+}

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.network.service.node_file import read_node_file
 from folkmoot.node.membership.exported import read_exported
 from folkmoot.node.membership.identity import create
+from folkmoot.node.service.node_file import read_node_file
 from support.command import assert_refused, run, run_json
 
 GOOD = (
@@ -34,7 +34,7 @@ def export(folder: Path, text: str) -> None:
 
 def test_what_is_harmless_is_taken_over_and_shown(folder: Path) -> None:
     export(folder, "# a comment of whoever exported it\n" + GOOD)
-    told = run("node", "init", folder, "--name", "north")
+    told = run("node", "init", folder)
     assert told.returncode == 0, told.stderr
     shown = (
         'model = "model.skops"; schema = "model.schema.toml"; holdout = "holdout.npz"; labels = ["no", "yes"]'
@@ -48,7 +48,7 @@ def test_what_is_harmless_is_taken_over_and_shown(folder: Path) -> None:
 
 def test_it_is_shown_as_json(folder: Path) -> None:
     export(folder, GOOD)
-    told = run_json("node", "init", folder, "--name", "north")
+    told = run_json("node", "init", folder)
     assert told["exported"] == read_exported(folder)
     assert told["exported"]["labels"] == ["no", "yes"]
 
@@ -56,7 +56,10 @@ def test_it_is_shown_as_json(folder: Path) -> None:
 def test_without_an_export_nothing_is_taken_over(tmp_path: Path) -> None:
     create(tmp_path / "n", name="north")
     assert read_exported(tmp_path / "n") == {}
-    assert run_json("node", "init", tmp_path / "m", "--name", "mid")["exported"] == {}
+    assert (
+        run_json("node", "init", tmp_path / "m", "--model", "folkmoot.files.terminal:printable")["exported"]
+        == {}
+    )
 
 
 @pytest.mark.parametrize(
@@ -78,7 +81,7 @@ def test_other_keys_are_refused_and_nothing_is_made(folder: Path, line: str, key
     before = sorted(folder.iterdir())
     assert_refused(
         f"must hold model, schema, holdout, labels only: got '{key}'",
-        *["node", "init", folder, "--name", "north"],
+        *["node", "init", folder],
     )
     assert sorted(folder.iterdir()) == before
 
@@ -106,7 +109,7 @@ def test_other_keys_are_refused_and_nothing_is_made(folder: Path, line: str, key
 )
 def test_other_values_are_refused_and_nothing_is_made(folder: Path, line: str, message: str) -> None:
     export(folder, line)
-    assert_refused(message, "node", "init", folder, "--name", "north")
+    assert_refused(message, "node", "init", folder)
     assert not (folder / "key.pem").exists()
 
 
@@ -125,13 +128,13 @@ def test_a_command_of_an_export_is_not_run(folder: Path, tmp_path: Path) -> None
         f"open({str(tmp_path / 'ran')!r}, 'w')\ndef run(X):\n    return [1] * len(X)\n"
     )
     export(folder, 'model = "own:run"\n')
-    told = run("node", "init", folder, "--name", "north")
+    told = run("node", "init", folder)
     if told.returncode == 0:  # as 0.2 did
         before = Path.cwd()
         os.chdir(folder)
         try:
-            run("roster", "add", tmp_path / "roster.toml", folder)
-            run("node", "check", folder, "--roster", tmp_path / "roster.toml")
+            run("roster", "make", folder / "north.line")
+            run("doctor", "--node", folder)
         finally:
             os.chdir(before)
     assert not (tmp_path / "ran").exists()

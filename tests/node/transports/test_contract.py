@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.network.wire.messages import MOST_BYTES
-from support.network.halls import MemoryHall, MeshHall, TransportHall
+from folkmoot.node.session.frames import MOST_BYTES
+from support.node.halls import MemoryHall, MeshHall, TransportHall
 
 N = 3
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from folkmoot.network import Batch
-from folkmoot.network.wire.motion import CHUNK_BYTES
+from folkmoot.node.wire.batch import CHUNK_BYTES, Batch
 
 
 @pytest.mark.parametrize("dtype", ["|b1", "<i2", ">i4", "<f4", ">f8"])

@@ -43,9 +43,9 @@ def _notes(told: dict[str, Any], shown: int) -> list[str]:
     if told["state"] == "open":
         notes.append("not decided yet: the members go on, and folkmoot motions shows what comes of it")
     else:
-        how = f"in {told['seconds']:.1f} s" if told["seconds"] else "decided"
+        how = f" in {told['seconds']:.1f} s" if told["seconds"] else ""
         notes.append(
-            f"{inputs - told['undecided']} of {inputs} inputs decided {how}; a quorum of {told['quorum']} of "
+            f"{inputs - told['undecided']} of {inputs} inputs decided{how}; a quorum of {told['quorum']} of "
             f"{told['participants']} signed, of whom {told['faults']} may lie"
         )
     why = Counter(each for each in told["why_undecided"] if each is not None)

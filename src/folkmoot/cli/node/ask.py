@@ -41,8 +41,8 @@ Protocol = Annotated[
     str,
     typer.Option(
         "--protocol",
-        help="council: all members agree on one table of votes. slush, snowflake, snowball: members ask each "
-        "other first.",
+        help="council: all members agree on one table of votes. Or members ask each other first, by one of: "
+        "{protocols}.",
         rich_help_panel=_TALK,
     ),
 ]

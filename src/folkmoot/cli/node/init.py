@@ -110,7 +110,7 @@ def init(
     if json:
         print_json(
             {"folder": str(folder), "name": made.name, "fingerprint": made.fingerprint, "line": line}
-            | {"file": str(file), "columns": [column.name for column in schema]}
+            | {"file": str(file), "columns": [column.name for column in schema], "exported": taken}
         )
         return
     say(line)

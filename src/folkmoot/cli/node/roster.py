@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,7 +29,7 @@ Lines = Annotated[
     list[str],
     typer.Argument(
         metavar="LINE...",
-        help="Files with lines that 'folkmoot node init' printed, such as *.line, or the lines themselves.",
+        help="Lines that 'folkmoot node init' printed, files with such lines (*.line), or - for stdin.",
         show_default=False,
     ),
 ]
@@ -186,22 +187,22 @@ def members_in(entries: list[str]) -> Iterator[Member]:
         if entry.lstrip().startswith("{"):
             yield Member.parse(entry)
             continue
-        path = Path(entry)
-        if not path.is_file():
+        if entry != "-" and not Path(entry).is_file():
             raise ValueError(
-                "a member must be a line that folkmoot node init printed, or a file with such lines: "
+                "a member must be a line that folkmoot node init printed, a file with such lines, or -: "
                 f"got {entry!r}"
             )
+        where = "stdin" if entry == "-" else entry
         try:
-            lines = path.read_text(encoding="utf-8-sig").splitlines()
+            text = (sys.stdin.buffer.read() if entry == "-" else Path(entry).read_bytes()).decode("utf-8-sig")
         except UnicodeDecodeError:
-            raise ValueError(f"{path} must be text in UTF-8, with a line of folkmoot node init") from None
-        for line in lines:
+            raise ValueError(f"{where} must be text in UTF-8, with a line of folkmoot node init") from None
+        for line in text.splitlines():
             if line.strip() and not line.startswith("#"):
                 try:
                     yield Member.parse(line)
                 except ValueError as error:
-                    raise ValueError(f"{path}: {error}") from None
+                    raise ValueError(f"{where}: {error}") from None
 
 
 def summary_of(roster: Roster) -> str:

@@ -110,7 +110,7 @@ def status(node: Node = ".", token: Token = None, json: Json = False) -> None:
 
 def schema(node: Node = ".", token: Token = None, json: Json = False) -> None:
     """Show what a running node's model takes and answers."""
-    facts = client_of(node, token).access()["model"]
+    facts = client_of(node, token).access()
     if json:
         print_json(facts)
         return

@@ -37,8 +37,3 @@ def bytes_of(text: str, option: str) -> int:
     if size < _LEAST:
         raise ValueError(f"{option} must be a size of at least 10MB, such as 500MB or 2GB: got {text!r}")
     return size
-
-
-def examples(*lines: str) -> str:
-    """What a command's help ends with: two lines that can be typed."""
-    return "Examples:\n\n" + "\n\n".join(f"  folkmoot {line}" for line in lines)

@@ -5,6 +5,7 @@ All of it may be left out. Options at the prompt come before it; paths in it are
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,7 +86,7 @@ def read_node_file(folder: Path) -> NodeFile:
         return NodeFile(
             path,
             None if roster is None else folder / roster,
-            model if model is None or is_function(model) else str(folder / model),
+            model if model is None or is_function(model) else os.path.normpath(folder / model),
             _labels(table["labels"]) if "labels" in table else None,
             _texts(table.get("allow", []), "allow", '["package.module.Type"]'),
             Policy.read(table.get("policy", {}), folder),

@@ -16,6 +16,7 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from folkmoot.extras import to_install
@@ -37,7 +38,6 @@ from folkmoot.node.storage.retention import DISK
 from folkmoot.node.storage.storage import Storage, open_storage
 from folkmoot.node.transports.mesh import Mesh
 from folkmoot.node.transports.transport import Transport
-from folkmoot.node.web.door import Page, serve
 
 LOCK: Final = "lock"
 WATCHED: Final = 1.0  # seconds after which proposals that a command has stored are looked for
@@ -45,6 +45,7 @@ _Opened = TypeVar("_Opened")
 
 if TYPE_CHECKING:
     from folkmoot.node.service.interface import Archive
+    from folkmoot.node.web.door import Page
     from folkmoot.node.web.metrics import Metrics
 
 
@@ -94,11 +95,12 @@ def run(given: Operation, journal: Journal | None = None) -> None:
     FullError is raised if there is no room on the disk: nothing was sent that is not stored.
     """
     log = journal or Journal("info")
-    page = None if given.page is None else Page(given.page, given.behind_tls)
+    door = door_of_nodes()
+    page = None if given.page is None else door.Page(given.page, given.behind_tls)
     os.umask(0o077)  # what a node stores is its owner's business
     me = identity.load(given.folder)
     root = Roster.read(read_node_file(given.folder).chosen_roster(given.roster))
-    with locked(given.folder), asyncio.Runner(loop_factory=_loop_factory()) as runner:
+    with locked(given.folder), asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(_run(given, me, root, page, log))
 
 
@@ -120,6 +122,17 @@ def own_of(given: Operation) -> Own:
             "write holdout = FILE there, with rows and labels that the model has not seen"
         )
     return Own(model, holdout, {} if told.weights is None else read_weight_file(told.weights))
+
+
+def door_of_nodes() -> ModuleType:
+    """The module with a node's door; an error with the line to type if its packages are not there."""
+    try:
+        from folkmoot.node.web import door
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"a node needs {error.name}, which is not installed: {to_install('page')}", name=error.name
+        ) from None
+    return door
 
 
 @contextmanager
@@ -193,7 +206,9 @@ async def _run(given: Operation, me: Identity, root: Roster, page: Page | None, 
         watching = loop.create_task(_watch(following, loop))
         opened.callback(watching.cancel)
         door = await bound(
-            serve(node, given.folder, page=page, metrics=metrics, journal=log), given.page or "", "--page"
+            door_of_nodes().serve(node, given.folder, page=page, metrics=metrics, journal=log),
+            given.page or "",
+            "--page",
         )
         opened.push_async_callback(door.close)
         _reload_on_hangup(loop, node, log)
@@ -205,12 +220,12 @@ async def _run(given: Operation, me: Identity, root: Roster, page: Page | None, 
 
 def _metrics(log: Journal) -> Metrics | None:
     """What ``/metrics`` tells, where its package is installed."""
-    try:
-        from folkmoot.node.web.metrics import Metrics
+    from folkmoot.node.web.metrics import Metrics
 
+    try:
         return Metrics()
     except ModuleNotFoundError as error:
-        log.write("warning", "no /metrics", why=f"there is no {error.name}: {to_install('page')}")
+        log.write("warning", "no metrics", why=str(error))
         return None
 
 
@@ -295,7 +310,7 @@ def _reload_on_hangup(loop: asyncio.AbstractEventLoop, node: Any, log: Journal) 
     loop.add_signal_handler(signal.SIGHUP, hung_up)
 
 
-def _loop_factory() -> Any:
+def loop_factory() -> Any:
     """uvloop where it is installed."""
     try:
         import uvloop

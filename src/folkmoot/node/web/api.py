@@ -48,7 +48,7 @@ class Api:
     ledger : Ledger
         Accounts of motions.
     metrics : Metrics or None
-        What Prometheus is told.
+        Metrics for Prometheus; None: there are none.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Api:
         self.refused: Counter[str] = Counter()  # requests that did not come in
 
     def router(self) -> Router:
-        """What is answered where."""
+        """Every call and its path."""
         one = "/v2/motions/{motion}"
         table: list[tuple[str, str, Callable[[Request], Coroutine[Any, Any, Response]]]] = [
             ("GET", "/healthz", self._healthy),

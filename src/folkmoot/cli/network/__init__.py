@@ -1,1 +1,0 @@
-"""Commands of the network: nodes, rosters, motions."""

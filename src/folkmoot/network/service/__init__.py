@@ -1,1 +1,0 @@
-"""A node at work: the driver, the model, the doors, and all of it put together."""

@@ -1,1 +1,0 @@
-"""One node's part in one motion, without sockets, clocks, threads or files."""

@@ -1,1 +1,0 @@
-"""What a node keeps: motions and closes in SQLite, track records, accounts for people, and its log."""
