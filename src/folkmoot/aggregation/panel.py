@@ -28,11 +28,10 @@ _FEW: Final = 10
 _MOST: Final = 5000
 # Rounds of accepting and learning. One loses .008 with stealthy liars, a third changes less than .001.
 _SWEEPS: Final = 2
-# Standard deviations above chance from which labels are believed. More costs small moots their few owners
-# (-.05 with five), less lets liars with random labels in.
+# Standard deviations above chance from which labels are believed, and a rule that has not seen a judge's own
+# rows knows them. More costs small moots their few owners (-.02 with five) and leaves judges with ten rows to
+# the plurality (-.24 of the mean of three where 48 of 80 lie); less lets liars with random labels in.
 _BELIEVED: Final = 1.0
-# Standard deviations by which a judge's own rows must be known by rules that have not seen them.
-_KNOWN: Final = 1.5
 # Rows that speak for each forecast of a participant's own kind of inputs before any is seen: the common rule,
 # that of its own rows, and its own vote, which is what it has. More costs those with ten rows what they know.
 _BELIEFS: Final = np.array([0.5, 0.1, 3.0])
@@ -140,7 +139,7 @@ class Panel:
             np.ones(len(mine), dtype=np.bool_) if self._side is None else self._side == self._side[judge]
         )
         accepted = mine
-        linear, rows = self._alone(mine)
+        linear, rows = self._rule(mine)
         for _ in range(_SWEEPS):
             scores = self._scores(linear, *self._heard, self._said(accepted))
             accepted = mine | (allowed & self._believed(scores))
@@ -149,14 +148,14 @@ class Panel:
         own = (owner == judge) | (owner == PUBLIC) if (owner == PUBLIC).any() else owner == judge
         z = permutation_z(self._unseen(linear)[own], self.truth[rows[own]])
         why: str | None = None
-        if z <= attainable(_KNOWN, int(own.sum())):
+        if z <= attainable(_BELIEVED, int(own.sum())):
             why = f"rules that have not seen its own {int(own.sum())} rows do not predict them (z {z:.1f})"
         return Review(accepted, linear, rows, why)
 
     def of_public(self) -> Review:
         """What everybody learns from public rows alone."""
         nobody = np.zeros(self.votes.shape[1], dtype=np.bool_)
-        linear, rows = self._alone(nobody)
+        linear, rows = self._rule(nobody)
         return Review(nobody, linear, rows, None)
 
     def unseen(self, review: Review) -> Floats:
@@ -182,7 +181,7 @@ class Panel:
         rows = self._rows_of[judge]
         if len(rows) < 2 or not self._few or not self.votes[rows, judge].any():
             return common
-        linear, known = self._alone(mine)
+        linear, known = self._rule(mine)
         own = replace(review, accepted=mine, linear=linear, rows=known)
         sharp, truth = self.sharpness(own), self.truth[rows]
         sure = _trust_in(self.votes[rows, judge], truth)
@@ -213,16 +212,12 @@ class Panel:
         result = (each + review.linear.pulls[0] / voices)[self._voice] / np.bincount(self._voice)[self._voice]
         return np.asarray(result if self.deaf is None else np.where(self.deaf, 0.0, result))
 
-    def _alone(self, mine: Bools) -> tuple[Linear, Ints]:
-        """The rule of a judge's rows and public ones, its strength chosen by leaving out single rows."""
-        rows = self._rows(mine)
-        return self._fit(rows, np.arange(len(rows)), self._said(mine)), rows
-
     def _rule(self, accepted: Bools) -> tuple[Linear, Ints]:
+        """The rule of public rows and those of accepted owners, and these rows."""
         key = accepted.tobytes()
         if key not in self._learnt:
             rows = self._rows(accepted)
-            self._learnt[key] = self._fit(rows, _parts(self.owner[rows]), self._said(accepted)), rows
+            self._learnt[key] = self._fit(rows, self._said(accepted)), rows
         return self._learnt[key]
 
     def _rows(self, accepted: Bools) -> Ints:
@@ -254,13 +249,14 @@ class Panel:
             cast = (count > 0).astype(np.float32)
         return heard, heard.sum(axis=1) / np.maximum(cast.sum(axis=1), 1)[:, None]
 
-    def _fit(self, rows: Ints, owner: Ints, expert: Features | None) -> Linear:
+    def _fit(self, rows: Ints, expert: Features | None) -> Linear:
         heard, mean = self._heard
         features, bases = self._shaped(heard[rows], mean[rows], None if expert is None else expert[rows])
         target: Features = self._target[rows]
+        single = np.arange(len(rows))
         if not self._full:
-            target, owner = self._columns(target).reshape(-1, 1), np.repeat(owner, self._kinds)
-        return fit(features, bases, target, owner)
+            target, single = self._columns(target).reshape(-1, 1), np.repeat(single, self._kinds)
+        return fit(features, bases, target, single)
 
     def _scores(self, linear: Linear, heard: Features, mean: Features, expert: Features | None) -> Floats:
         return self._whole(linear.scores(*self._shaped(heard, mean, expert)))
@@ -359,14 +355,6 @@ def permutation_z(scores: Floats, labels: Ints) -> float:
 def attainable(bound: float, rows: Any) -> Any:
     """The bound, or what so few rows can exceed: the z of m rows is at most sqrt(m - 1)."""
     return np.minimum(bound, 0.99 * np.sqrt(np.maximum(np.asarray(rows) - 1, 0)))
-
-
-def _parts(owner: Ints) -> Ints:
-    """(row,): what is left out at a time: the rows of an owner; single rows if all are of one, or public."""
-    single = np.arange(len(owner))
-    if len(np.unique(owner)) == 1:
-        return single
-    return np.where(owner == PUBLIC, int(owner.max()) + 1 + single, owner)
 
 
 def _named(votes: Features) -> Ints:

@@ -2,11 +2,11 @@
 
 The score of a row is ``sum over bases of pull * base + x W``. Bases are votes that need no learning (the mean
 vote, or a model's), each pulled by one number that is not negative; W is shrunk towards 0. How strongly is
-chosen by leaving out one owner at a time, since the rows of one are more alike than those to be decided. With
-Z = X V for the eigenvectors V of X'X, s its eigenvalues and H = Z_B diag(1 / (s + strength)) Z_B' for the
-rows B of an owner, a rule without B misses them by (I - H)^-1 times what the rule with B misses. One
-decomposition so serves all owners and strengths; scikit-learn's RidgeCV does this for single rows only, and
-fits each group and strength anew.
+chosen by leaving out one part of the rows at a time. With Z = X V for the eigenvectors V of X'X, s its
+eigenvalues and H = Z_B diag(1 / (s + strength)) Z_B' for the rows B of a part, a rule without B misses them
+by (I - H)^-1 times what the rule with B misses. One decomposition so serves all parts and strengths.
+scikit-learn's RidgeCV does this for single rows only; here an input can be several (one per class, or per
+output), which must be left out together, or an owner's.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Linear:
     weights: Floats  # (feature, column)
     pulls: Floats  # (base,)
     unseen: Floats
-    """(row, column): the scores of its rows by rules that had seen no row of the same owner."""
+    """(row, column): the scores of its rows by rules that had seen no row of the same part."""
 
     def scores(self, features: Features, bases: Features) -> Floats:
         """(row, column): the scores of (row, feature) and bases (base, row, column)."""
@@ -42,10 +42,10 @@ def fit(
     features: Features,
     bases: Features,
     target: Features,
-    owner: Ints,
+    part: Ints,
     strengths: Sequence[float] = STRENGTHS,
 ) -> Linear:
-    """The rule of rows (row, feature), bases (base, row, column) and targets (row, column)."""
+    """The rule of rows (row, feature), bases (base, row, column), targets (row, column) and parts (row,)."""
     from scipy.optimize import nnls  # heavy, and public aggregations do without
 
     bases, target = bases.astype(np.float64), target.astype(np.float64)
@@ -54,8 +54,8 @@ def fit(
     rest = target - plain
     turned, sizes, back = _decomposed(features)
     along = turned.T @ rest
-    order = np.argsort(owner, kind="stable")
-    parts = np.split(order, np.flatnonzero(np.diff(owner[order])) + 1)
+    order = np.argsort(part, kind="stable")
+    parts = np.split(order, np.flatnonzero(np.diff(part[order])) + 1)
     best: tuple[float, float, Floats] | None = None
     for strength in strengths:
         missed = _missed(turned, 1 / (sizes + strength), along, rest, parts)
@@ -82,7 +82,7 @@ def _decomposed(features: Features) -> tuple[Floats, Floats, Floats]:
 
 
 def _missed(turned: Floats, shrunk: Floats, along: Floats, rest: Floats, parts: list[Array]) -> Floats:
-    """(row, column): what is missed of the rows of each owner without them."""
+    """(row, column): what is missed of the rows of each part without them."""
     missed = rest - turned @ (along * shrunk[:, None])
     for rows in parts:
         own = turned[rows]

@@ -1,4 +1,4 @@
-"""The one door of a node: HTTP on the Unix socket in its folder, and on TCP for those with a token."""
+"""HTTP, the only door of a node: on the Unix socket in its folder, and on TCP with a token."""
 
 from folkmoot.node.web.door import Door, Page, serve
 

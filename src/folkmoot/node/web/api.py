@@ -48,7 +48,7 @@ class Api:
     ledger : Ledger
         Accounts of motions.
     metrics : Metrics or None
-        What Prometheus is told.
+        Metrics for Prometheus; None: there are none.
     """
 
     def __init__(
@@ -60,10 +60,11 @@ class Api:
         self._keys = Keys()
         self._exporting = asyncio.Lock()  # a log may be long: one at a time
         self.page: str | None = None  # where the page is
+        self.address: str | None = None  # the same with a token
         self.refused: Counter[str] = Counter()  # requests that did not come in
 
     def router(self) -> Router:
-        """What is answered where."""
+        """Every call and its path."""
         one = "/v2/motions/{motion}"
         table: list[tuple[str, str, Callable[[Request], Coroutine[Any, Any, Response]]]] = [
             ("GET", "/healthz", self._healthy),
@@ -131,7 +132,7 @@ class Api:
                 **msgspec.structs.asdict(facts),
                 node=self._service.node,
                 may=request.state.right,
-                page=self.page,
+                page=self.address if getattr(request.state, "owner", False) else self.page,
                 most_bytes=shapes.MOST_BODY,
                 by_input=tuple(self._service.forms.by_input),
             )

@@ -1,4 +1,4 @@
-"""What requests bring: bodies read within bounds, and inputs as JSON, as a table or as bytes."""
+"""Bodies of requests, read within bounds, and the inputs in them: JSON, a table or bytes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BODY: Final = "the body"
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What is to be put: inputs, and terms as the service takes them."""
+    """A motion to be put: inputs, and terms as the service takes them."""
 
     batch: Batch
     terms: Any

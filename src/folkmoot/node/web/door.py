@@ -1,7 +1,7 @@
-"""Where a node listens: on the Unix socket in its folder, and for a page on TCP.
+"""The sockets of a node: a Unix socket in its folder, and TCP for its page.
 
-The socket can be entered by the owner of the folder only, so nobody shows a token there. uvicorn serves both
-on the loop of the node, and leaves signals to it.
+Only the owner of the folder can open the Unix socket, so no token is needed there. The loop of the node runs
+both servers of uvicorn, and handles signals itself.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _NAMES: Final = ("127.0.0.1", "localhost", "[::1]")  # of this machine
 
 @dataclass(frozen=True)
 class Page:
-    """Where a node's page is on TCP.
+    """The address of a page on TCP.
 
     Parameters
     ----------
@@ -82,13 +82,13 @@ class Page:
             )
 
     def url(self, port: int) -> str:
-        """What it is called, with the port that it listens on."""
+        """Its name in a browser, if it listens on this port."""
         if self.behind_tls is not None:
             return f"https://{self.behind_tls.lower().removesuffix(':443')}"
         return f"http://{self._reached_at(port)}"
 
     def names(self, port: int) -> tuple[set[str], set[str]]:
-        """What Host and Origin may say."""
+        """The names that Host and Origin may have."""
         hosts = {f"{name}:{port}" for name in _NAMES} | {self._reached_at(port).lower()}
         hosts |= set(_NAMES) if port == 80 else set()
         origins = {f"http://{name}" for name in hosts}
@@ -114,7 +114,7 @@ class Door:
     feed : Feed
         Its events.
     url : str or None
-        Where the page is, without a token; None: there is none.
+        The address of the page, without a token; None: there is no page.
     address : str or None
         The same for a browser, with the token that may ask: show it to the operator only.
 
@@ -168,9 +168,9 @@ async def serve(
     folder : Path
         Its folder: the socket is there, and so are the tokens.
     page : Page or None
-        Where its page is on TCP; None: there is only the socket.
+        The address of its page on TCP; None: there is only the Unix socket.
     metrics : Metrics or None
-        What ``/metrics`` tells; the same object is the node's meter.
+        The metrics for ``/metrics``; the same object is the node's meter.
     journal : Journal or None
         The node's log.
 
@@ -207,7 +207,7 @@ async def serve(
         if page is not None and outside is not None:
             port = outside.getsockname()[1]
             url = api.page = page.url(port)
-            address = with_token(url, tokens["ask"])
+            address = api.address = with_token(url, tokens["ask"])
         door = Door(folder, feed, url, address)
         door._listen(Answering(router, _owner, log), inside, None)
         if page is not None and outside is not None:
@@ -222,8 +222,9 @@ async def serve(
     return door
 
 
-def _owner(_scope: Scope) -> Right:
-    """Whoever enters the folder may do everything."""
+def _owner(scope: Scope) -> Right:
+    """A client that can enter the folder may do everything."""
+    scope.setdefault("state", {})["owner"] = True
     return "ask"
 
 

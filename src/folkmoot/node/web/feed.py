@@ -1,8 +1,8 @@
-"""What happens at a node, as events that any number of clients may follow: numbered, bounded, sent as text.
+"""Events of a node, for any number of clients: numbered, bounded, sent as text.
 
 A node tells its observers whenever it has settled something, thousands of times a second. The feed only notes
-which motions that were, and looks at each a few times a second. It keeps the last events in a ring: a client
-that was away, or reads slowly, goes on after the last one that it has, or is told how things are now.
+which motions that were, and looks at each a few times a second. It keeps the last events in a ring. A client
+that was away goes on after its last event. If that is gone, the client is told how things are now.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True)
 class _Known:
-    """What clients have been told of a motion."""
+    """A motion, as clients were told of it."""
 
     phase: str
     round: int
@@ -245,7 +245,7 @@ def _known(live: Live | None, before: _Known) -> _Known:
 
 
 def _standing(status: Status) -> object:
-    """What clients are told of at once, beside who comes and goes."""
+    """Facts whose change is told at once, besides connections."""
     return (
         status.moot,
         status.proposals,

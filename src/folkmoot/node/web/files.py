@@ -34,7 +34,7 @@ PATHS: Final = tuple(FILES)
 
 
 def routes() -> list[Route]:
-    """Where each file is."""
+    """The paths of the files."""
     return [Route(path, _send, methods=["GET"]) for path in PATHS]
 
 

@@ -1,8 +1,8 @@
-"""Who may come in on TCP: the names by which the page is called, and tokens; and what every answer carries.
+"""Access on TCP: the names of the page, tokens, and the headers of every answer.
 
-A page on loopback can be reached by every web site that its user visits, through the user's browser: a name
-that leads to 127.0.0.1 is enough. So the Host of a request must be one of the page's own names, and so must
-its Origin, if a browser sends one. Everything that tells of the moot needs a token.
+A web site can reach a page on loopback through the browser of its visitor, by a name that leads to 127.0.0.1.
+So the Host of a request must be one of the page's own names, and so must its Origin, if there is one.
+Everything that tells of the moot needs a token.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Answering:
 
 
 class Guard:
-    """What a request on TCP must have."""
+    """The conditions for requests on TCP."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Guard:
         self._counts, self._known = counts, known
 
     def admit(self, scope: Scope) -> Right:
-        """What a request may do; RefusalError if nothing."""
+        """The right of a request; RefusalError if it has none."""
         headers = Headers(scope=scope)
         called = headers.get("host", "")
         if called.lower() not in self._hosts:
@@ -119,7 +119,7 @@ class Guard:
         return right
 
     def _right(self, authorization: str) -> Right:
-        """What a token allows; both are compared whole, so that time tells nothing."""
+        """The right of a token; both are compared whole, so that time tells nothing."""
         scheme, _, shown = authorization.partition(" ")
         given = shown.strip().encode() if scheme.lower() == "bearer" else b""
         fits = {right: hmac.compare_digest(given, token) for right, token in self._tokens.items()}

@@ -90,7 +90,7 @@ _COUNTED: Final = {
 
 
 class Metrics:
-    """What a node counts: give it to ``Node`` as its meter, and to ``serve``."""
+    """The metrics of a node: give them to ``Node`` as its meter, and to ``serve``."""
 
     def __init__(self) -> None:
         try:
@@ -156,7 +156,7 @@ class Metrics:
         return generate_latest(self._registry), CONTENT_TYPE_PLAIN_0_0_4
 
     def collect(self) -> Iterator[Metric]:
-        """What follows from the status that ``text`` was given."""
+        """The metrics that follow from the status that ``text`` was given."""
         from prometheus_client.metrics_core import GaugeMetricFamily
 
         if self._status is None:

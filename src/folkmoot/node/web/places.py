@@ -1,7 +1,7 @@
-"""Places for connections: strangers never keep those out who have a token.
+"""Places for connections: clients without a token never keep out those that have one.
 
-A connection takes a file that a peer may need, so there are so many at the most. A new one always gets a
-place while any is held without a token: the connection that has shown none for the longest time is closed.
+A connection takes a file that a peer may need, so their number is bounded. When all places are taken, a new
+connection gets that of the oldest one that has shown no token.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TAKEN: Final = 64  # new connections in one turn of the loop: each has its turn 
 
 
 class Places:
-    """Who holds a connection to the page."""
+    """The connections to the page."""
 
     def __init__(self, counts: Counter[str]) -> None:
         self._strangers: dict[Client, asyncio.Transport] = {}  # the oldest first

@@ -1,4 +1,4 @@
-"""What is wrong with a request, as ``application/problem+json`` (RFC 9457)."""
+"""Refused requests, as ``application/problem+json`` (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class RefusalError(Exception):
         self.status, self.headers, self.about = status, dict(headers or {}), about
 
     def response(self) -> Response:
-        """What the client is told."""
+        """The answer for the client."""
         problem = Problem(
             self.status,
             HTTPStatus(self.status).phrase,
@@ -51,7 +51,7 @@ class RefusalError(Exception):
 
 
 def refusal_of(error: Exception) -> RefusalError | None:
-    """What an error of the node means to a client; None if it is a mistake of the node."""
+    """The refusal that an error of the node is to a client; None if it is a mistake of the node."""
     if isinstance(error, RefusalError):
         return error
     if isinstance(error, DamagedError):

@@ -1,4 +1,4 @@
-"""What is said over HTTP, as types: JSON is checked against them, and ``/openapi.json`` is made from them."""
+"""The types of what is said over HTTP. JSON is checked against them; ``/openapi.json`` is made of them."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ Place: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=MOST_INPUTS)]
 
 
 class Access(ModelFacts, frozen=True):
-    """What one may do here, and what the node's own model takes and answers."""
+    """The rights of a token, and what the node's own model takes and answers."""
 
     node: str = ""
     may: Literal["ask", "read"] = "ask"
-    page: str | None = None  # where its page is; null: it has none
+    page: str | None = None  # where its page is, with a token if the owner of the folder asks
     most_bytes: int = 0  # of a table
     by_input: tuple[str, ...] = ()  # the lists of an account with an entry per input
 
@@ -59,14 +59,14 @@ class Accepted(msgspec.Struct, frozen=True):
 
 
 class Truth(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What was right on one input."""
+    """The right answer to one input."""
 
     input: Place
     label: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 
 
 class TruthsTold(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What was right."""
+    """Right answers."""
 
     truths: Annotated[list[Truth], msgspec.Meta(min_length=1, max_length=MOST_INPUTS)]
 

@@ -1,4 +1,4 @@
-"""What a client on TCP shows: tokens, in files that only the owner of the folder can read."""
+"""Tokens for clients on TCP, in files that only the owner of the folder can read."""
 
 from __future__ import annotations
 

@@ -1,0 +1,161 @@
+"""Peer review of numbers in a world whose truth is known: biased, noisy and useless peers, and liars."""
+
+import numpy as np
+import pytest
+
+from folkmoot.aggregation.numbers import NumberPanel, moved
+from folkmoot.aggregation.panel import PUBLIC
+from folkmoot.arrays import Floats, Ints
+
+N, TRIM = 16, 5
+
+
+def _world(seed: int = 0, rows: int = 15, batch: int = 300) -> tuple[Floats, Floats, Ints, Floats, Floats]:
+    """Half of the participants read half of the number, and add up: a mean keeps a half, a rule need not."""
+    rng = np.random.default_rng(seed)
+    count = N * rows + batch
+    parts = rng.normal(size=(2, count))
+    which = np.arange(N) % 2
+    answers = parts[which] + 0.3 * rng.normal(size=(N, count))
+    cut = N * rows
+    truth = parts.sum(axis=0)[:, None]
+    publisher = np.arange(cut) % N
+    return answers[:, :cut, None], truth[:cut], publisher, answers[:, cut:, None], truth[cut:]
+
+
+def _off(found: Floats, truth: Floats) -> float:
+    return float(np.sqrt(((found - truth) ** 2).mean()))
+
+
+class Judge:
+    """A judge, with what it has learnt."""
+
+    def __init__(self, panel: NumberPanel, judge: int) -> None:
+        self.panel, self.review = panel, panel.review(judge)
+        self.accepted, self.why = self.review.accepted, self.review.why
+
+    def estimate(self, batch: Floats) -> Floats:
+        return self.panel.estimate(self.review, batch)
+
+
+def _reviews(answers: Floats, claims: Floats, publisher: Ints) -> list[Judge]:
+    panel = NumberPanel(answers, claims, publisher, TRIM)
+    return [Judge(panel, judge) for judge in range(len(answers))]
+
+
+def test_a_rule_reads_what_a_mean_cannot() -> None:
+    answers, claims, publisher, batch, truth = _world()
+    by_mean = _off(batch.mean(axis=0), truth)
+    assert by_mean > 0.6  # half of a sum of two
+    for review in _reviews(answers, claims, publisher):
+        assert review.why is None
+        assert review.accepted.all()
+        assert _off(review.estimate(batch), truth) < 1.05 * _best(batch, truth)
+
+
+def _best(batch: Floats, truth: Floats) -> float:
+    """What nobody can be better than who stays in the range of the numbers: it knows the truth."""
+    kept = moved(batch, TRIM)
+    return _off(np.clip(truth, kept.min(axis=0), kept.max(axis=0)), truth)
+
+
+def _lie(kind: str, claims: Floats, liars: Ints, publisher: Ints) -> Floats:
+    rng = np.random.default_rng(9)
+    told, theirs = claims.copy(), np.isin(publisher, liars)
+    real = claims[theirs]
+    told[theirs] = {
+        "inverted": -real,
+        "shuffled": rng.permutation(real),
+        "shifted": real + 5,
+        "stretched": real * 8,
+        "absurd": real * 1e12,
+    }[kind]
+    return told
+
+
+@pytest.mark.parametrize("kind", ["inverted", "shuffled", "shifted", "stretched", "absurd"])
+def test_a_third_that_publishes_false_numbers_costs_little(kind: str) -> None:
+    answers, claims, publisher, batch, truth = _world(1)
+    liars = np.arange(0, N, 3)[:TRIM]
+    honest = [i for i in range(N) if i not in liars]
+    plain = [_off(review.estimate(batch), truth) for review in _reviews(answers, claims, publisher)]
+    reviews = _reviews(answers, _lie(kind, claims, liars, publisher), publisher)
+    found = [_off(reviews[i].estimate(batch), truth) for i in honest if reviews[i].why is None]
+    assert len(found) == len(honest)
+    assert max(found) < max(plain) + 0.05
+    if kind != "shuffled":  # some of which goes with the answers by chance
+        assert not any(reviews[i].accepted[liars].any() for i in honest)
+
+
+def test_who_spares_checked_rows_is_not_heard_on_the_batch() -> None:
+    answers, claims, publisher, batch, truth = _world(2)
+    liars = np.arange(TRIM)
+    lies = batch.copy()
+    lies[liars] = 1e6
+    for review in _reviews(answers, claims, publisher)[TRIM:]:
+        assert _off(review.estimate(lies), truth) < _off(moved(lies, TRIM).mean(axis=0), truth)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_estimates_stay_in_the_honest_range(seed: int) -> None:
+    answers, claims, publisher, batch, _ = _world(3, batch=40)
+    rng = np.random.default_rng(seed)
+    liars = rng.permutation(N)[:TRIM]
+    honest = np.setdiff1d(np.arange(N), liars)
+    lies, told = batch.copy(), claims.copy()
+    lies[liars] = rng.normal(size=(TRIM, 40, 1)) * 10.0 ** rng.integers(-3, 9)
+    told[np.isin(publisher, liars)] *= -3
+    low, high = lies[honest].min(axis=0), lies[honest].max(axis=0)
+    for review in _reviews(answers, told, publisher):
+        if review.why is None:
+            found = review.estimate(lies)
+            assert ((low <= found) & (found <= high)).all()
+
+
+def test_moved_is_that_of_a_loop() -> None:
+    rng = np.random.default_rng(4)
+    values = rng.normal(size=(7, 6))
+    values[rng.integers(0, 7, 6), np.arange(6)] = np.nan
+    found = moved(values, 2)
+    for column in range(6):
+        there = np.sort(values[:, column][~np.isnan(values[:, column])])
+        for j in range(7):
+            wanted = (
+                np.nan if np.isnan(values[j, column]) else min(max(values[j, column], there[2]), there[-3])
+            )
+            np.testing.assert_equal(found[j, column], wanted)
+
+
+def test_public_rows_teach_everybody() -> None:
+    answers, claims, publisher, batch, truth = _world(5)
+    for review in _reviews(answers, claims, np.full_like(publisher, PUBLIC)):
+        assert review.why is None
+        assert _off(review.estimate(batch), truth) < 1.05 * _best(batch, truth)
+
+
+def test_several_outputs_in_units_of_their_own() -> None:
+    answers, claims, publisher, batch, truth = _world(6)
+    two = [np.concatenate([each, each * 1000 + 7], axis=-1) for each in (answers, claims, batch, truth)]
+    review = _reviews(two[0], two[1], publisher)[0]
+    one = _reviews(answers, claims, publisher)[0]
+    found, wanted = review.estimate(two[2]), one.estimate(batch)
+    np.testing.assert_allclose(found[:, 0], wanted[:, 0], atol=0.05)
+    np.testing.assert_allclose((found[:, 1] - 7) / 1000, found[:, 0], atol=1e-3)
+
+
+def test_own_rows_that_speak_against_a_rule_keep_it_from_being_used() -> None:
+    answers, claims, publisher, _, _ = _world(7)
+    told = claims.copy()
+    told[publisher == 3] = answers.mean(axis=0)[publisher == 3]  # its own world is the mean
+    review = _reviews(answers, told, publisher)[3]
+    assert review.why is not None
+    assert review.why.startswith("on its own 15 rows the rule is off by")
+
+
+def test_nothing_to_learn_from() -> None:
+    answers, claims, publisher, *_ = _world(8)
+    few = publisher == 2
+    reviews = _reviews(answers[:, few][:, :3], claims[few][:3], publisher[few][:3])
+    assert all(review.why is not None for review in reviews)
+    with pytest.raises(ValueError, match="participant 2 has no rule: numbers of only 0 others"):
+        reviews[2].estimate(answers)
