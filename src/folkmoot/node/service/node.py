@@ -202,9 +202,9 @@ class Node(OverArchive):
             is_over=stored.state != "open",
         )  # fmt: skip
         self._running[name] = playing
+        playing.begin()
         if moot is not self.moot:
             playing.roster_ended()
-        parts.changed(name)
         return playing
 
     def _tend(self) -> None:
@@ -432,7 +432,7 @@ class Node(OverArchive):
             batch=None if wanted is None else wanted.batch,
         )  # fmt: skip
         self._running[name] = playing
-        parts.changed(name)
+        playing.begin()
         for peer, frame in self._early.take(name):
             self._take_in(peer, frame)
         return playing
@@ -575,9 +575,12 @@ class Node(OverArchive):
         """What is told of a motion when it begins."""
         playing, wanted = self._running.get(motion), self._asking.waits(motion)
         if playing is not None:
-            return told.opening_of(playing.header, playing.moot, motion)
+            return told.opening_of(playing.header, playing.moot.names)
         if wanted is not None:
-            return told.opening_of(wanted.header, wanted.moot, motion)
+            return told.opening_of(wanted.header, wanted.moot.names)
+        if self._parts.storage.knows(motion):
+            stored = self._parts.storage.motion(motion)
+            return told.opening_of(stored.header, stored.names)
         raise NotFoundError(f"motion {motion.hex()[:12]} is not under way at this node")
 
     def observe(self, observer: Callable[[bytes | None], None]) -> None:
