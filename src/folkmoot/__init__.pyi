@@ -52,7 +52,6 @@ from .runs.learned import read_moot as read_moot
 from .sampling import Everyone as Everyone
 from .sampling import Neighbours as Neighbours
 from .sampling import Others as Others
-from .sampling import Trusting as Trusting
 from .simulation import Agreement as Agreement
 from .simulation import Sweep as Sweep
 from .simulation import agree as agree
