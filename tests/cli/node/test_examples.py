@@ -37,7 +37,7 @@ def commands(command: Any = None, path: str = "") -> Iterator[tuple[str, Any]]:
     if inner is None and command is not None:
         yield path, command
     for name in COMMANDS if command is None else inner or {}:
-        found = command_called(name) if command is None else inner[name]
+        found = command_called(name) if inner is None else inner[name]
         yield from commands(found, f"{path} {name}".strip())
 
 
