@@ -135,8 +135,7 @@ def test_handwritten_digits_of_a_dozen_writers() -> None:
             warnings.simplefilter("ignore", ConvergenceWarning)
             moot.fit(whole.X[own], whole.y[own], groups=whole.groups[own])
             before = np.array([each.score(X[300:], y[300:]) for each in moot.estimators_])[liars:]
-            told: Any = dict.fromkeys(range(liars), ConstantClass(3))
-            moot.improve(X[:300], rows="all", adversaries=told)
+            moot.improve(X[:300], rows="all", adversaries=dict.fromkeys(range(liars), ConstantClass(3)))
         after = np.array([each.score(X[300:], y[300:]) for each in moot.estimators_])[liars:]
         assert after.mean() > before.mean() + 0.1
         assert (after > before).all()
