@@ -28,7 +28,7 @@ NEEDED = ("key.pem", "certificate.pem", "node.toml")
 DATABASE = "moot.db"
 MANIFEST = "manifest.json"
 # What belongs to a running process, and what the copy of the database has inside it.
-VOLATILE = {"door.json", "door.sock", "page.json", "lock", f"{DATABASE}-wal", f"{DATABASE}-shm"}
+VOLATILE = {"door.sock", "lock", f"{DATABASE}-wal", f"{DATABASE}-shm"}
 LONGEST_MOTION = datetime.timedelta(hours=24)
 STAMP = "%Y%m%dT%H%M%SZ"
 

@@ -33,11 +33,11 @@ ASKED = (
 
 def commands(command: Any = None, path: str = "") -> Iterator[tuple[str, Any]]:
     """Every command that does something, by what is typed."""
-    inner = getattr(command, "commands", None)
-    if inner is None and command is not None:
+    inner: dict[str, Any] = getattr(command, "commands", None) or {}
+    if not inner and command is not None:
         yield path, command
-    for name in COMMANDS if command is None else inner or {}:
-        found = command_called(name) if inner is None else inner[name]
+    for name in COMMANDS if command is None else inner:
+        found = command_called(name) if command is None else inner[name]
         yield from commands(found, f"{path} {name}".strip())
 
 
