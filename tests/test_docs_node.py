@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from folkmoot.cli.app import COMMANDS, command_called
+from folkmoot.cli.app import command_called
 
 ROOT = Path(__file__).parents[1]
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
 PAGES = [*(ROOT / "docs").glob("*.md"), ROOT / "README.md", *(ROOT / "deploy").glob("*.*")]
 OLD = {"upgrading.md", "changelog.md"}  # they name what is gone
-GONE = ("truth", "evidence", "audit", "council")
+NODES = ("node", "roster", "ask", "motions", "verify", "local", "doctor")
+GONE = ("truth", "evidence", "audit")
 
 
 def texts(node: ast.expr) -> list[str]:
@@ -69,9 +70,9 @@ def test_commands_of_the_pages_are_there_with_their_options() -> None:
     wrong, seen = [], 0
     for page, line in typed():
         words = line.split()
-        if words[0] not in COMMANDS:
-            if words[0] in GONE:
-                wrong.append(f"{page.name}: folkmoot {line}")
+        if words[0] in GONE and not words[-1].isdigit():  # a format of a file has a number
+            wrong.append(f"{page.name}: folkmoot {line}")
+        if words[0] not in NODES:
             continue
         command: Any = command_called(words[0])
         for word in words[1:]:
