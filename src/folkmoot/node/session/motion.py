@@ -97,7 +97,7 @@ class Motion:
                 told.append(frame)
         for each in told:
             for said in each.said:
-                self.book.add(said)
+                self.book.add(said, stored=True)
         self._secrets = secrets
         self._open(now)
         while sum(self._absorb(each, now) for each in told):
