@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from folkmoot.aggregation import DawidSkene, aggregate
-from folkmoot.node.rules import dawid_skene as rule
+from folkmoot.node.rules import dawid_skene as dawid_skenes
 from folkmoot.node.rules.dawid_skene import dawid_skene
 from folkmoot.node.rules.fixed import ONE, log2, power
 from folkmoot.node.rules.numbers import median, trimmed_mean
@@ -172,13 +172,13 @@ def test_dawid_skene_minds_no_order() -> None:
 def test_dawid_skene_stops_early_where_there_is_much_to_look_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """Votes by lot never settle: a member could hold up all others with a legal motion."""
     looked_at: list[int] = []
-    believed = rule._Told.believed
+    believed = dawid_skenes._Told.believed
 
     def counting(told: Any, logs: Any, belief: Any) -> Any:
         looked_at.append(len(told.where))
         return believed(told, logs, belief)
 
-    monkeypatch.setattr(rule._Told, "believed", counting)
+    monkeypatch.setattr(dawid_skenes._Told, "believed", counting)
     dawid_skene(np.random.default_rng(3).integers(0, 8, (7, 20_000)), classes=8, least=1)
     assert max(looked_at) > 400_000
     assert sum(looked_at) <= 16_000_000
