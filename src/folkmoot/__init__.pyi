@@ -16,7 +16,6 @@ from . import protocols as protocols
 from . import sampling as sampling
 from . import simulation as simulation
 from . import theory as theory
-from . import trust as trust
 from .aggregation import HoldoutTrust as HoldoutTrust
 from .aggregation import Listen as Listen
 from .aggregation import PeerReview as PeerReview

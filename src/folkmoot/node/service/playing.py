@@ -183,8 +183,10 @@ class Playing:
 
     def fetched(self, peer: int, index: int) -> None:
         """A member wants inputs: the asker sends them, some times at the most."""
-        if self._batch is None or index >= len(self.header.chunks):
+        if self.place != self.header.asker or index >= len(self.header.chunks):
             raise ValueError("inputs must be fetched from the asker")
+        if self._batch is None:  # the motion is over, or this node was started again
+            return
         self._fetched[peer] += 1
         if self._fetched[peer] > FETCHES * len(self.header.chunks):
             raise ValueError("inputs must not be fetched that often")
