@@ -267,6 +267,11 @@ def _match(models: list[tuple[str, Any]], labels: list[str], by_user: bool) -> l
 
 def _check_groups(groups: Any, rows: int) -> tuple[list[str], Array]:
     """The participants' names, in the order of their groups, and the number of each row's participant."""
+    if np.ndim(groups) == 0:
+        raise TypeError(
+            f"groups must have an entry for each of the {rows} rows: got {groups!r}; give the column itself, "
+            "such as data['site']"
+        )
     values = column_or_1d(np.asarray(groups))
     if len(values) != rows:
         raise ValueError(f"groups must say whose each of the {rows} rows is: got {len(values)} entries")
