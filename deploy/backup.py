@@ -28,7 +28,7 @@ NEEDED = ("key.pem", "certificate.pem", "node.toml")
 DATABASE = "moot.db"
 MANIFEST = "manifest.json"
 # What belongs to a running process, and what the copy of the database has inside it.
-VOLATILE = {"door.json", "door.sock", "page.json", "lock", f"{DATABASE}-wal", f"{DATABASE}-shm"}
+VOLATILE = {"door.sock", "lock", f"{DATABASE}-wal", f"{DATABASE}-shm"}
 LONGEST_MOTION = datetime.timedelta(hours=24)
 STAMP = "%Y%m%dT%H%M%SZ"
 
@@ -177,7 +177,7 @@ def restore(archive: Path, folder: Path, *, original_is_gone: bool) -> str:
     return (
         f"restored {folder} as it was at {manifest['made']}. It has forgotten what it signed since: start it "
         f"when every motion that was put since then has passed its deadline, on {wait} at the latest "
-        f"(check it first: folkmoot doctor {folder})"
+        f"(check it first: folkmoot doctor --node {folder})"
     )
 
 

@@ -23,6 +23,7 @@ MODULES: Final = {
     "liveness": "theory.liveness",
     "design": "theory.design",
     "mechanism": "mechanism.beside",
+    "ablation": "mechanism.ablation",
     "improve": "improvement.improve",
     "clusters": "clusters.agreed_clusters",
     "outlook": "outlook.favouring",

@@ -63,7 +63,7 @@ def test_table_for_people(table: Path) -> None:
     result = run(*learn(table, "--model", "tree"))
     assert result.returncode == 0, result.stderr
     first, title = result.stdout.splitlines()[:2]
-    assert first == "Classification: ill is 2 classes (--task regression if it should not be)."
+    assert first == "Classification: ill is 2 classes."
     assert title == "10 participants, 40 inputs, 2 classes; Council, Plurality."
     for name in ("mean participant", "best participant", "majority", "weighted", "Dawid-Skene", "stacking",
                  "consensus", "independent votes"):  # fmt: skip

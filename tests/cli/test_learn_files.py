@@ -167,6 +167,8 @@ def test_whole_numbers_may_be_classes_or_numbers(tmp_path: Path) -> None:
         "--malicious", 0,
     )  # fmt: skip
     assert (found["task"], found["reports"][0]["classes"]) == ("classification", 21)
+    shown = run(*learn(table, "grade", "who", "--model", "tree", "--malicious", 0, "--overwrite")).stdout
+    assert shown.startswith("Classification: grade is 20 classes (--task regression if it should not be).")
 
 
 def test_peer_review_of_numbers_is_that_of_the_estimator(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from folkmoot import __version__
+from folkmoot.client import SOCKET, Client
 from folkmoot.extras import EXTRAS, ExtraName, to_install
 from support.fresh import ROOT, Fresh, build
 from support.onnx_files import write_onnx
@@ -144,31 +145,30 @@ def test_a_page_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
         "import numpy\ndef odd(X):\n    return numpy.where(X[:, 0] % 2 == 1, 'odd', 'even')\n"
         "odd.labels, odd.columns = ['even', 'odd'], 1\n"
     )
-    made = fresh.folkmoot(
-        "node", "init", "north", "--name", "north", "--listen", "127.0.0.1:0", "--address", "127.0.0.1:1"
-    )
+    listen = ("--listen", "127.0.0.1:0", "--address", "127.0.0.1:1")
+    made = fresh.folkmoot("node", "init", "north", "--model", "odd:odd", *listen)
     assert made.returncode == 0, made.stderr
-    assert fresh.folkmoot("roster", "add", "roster.toml", "north").returncode == 0
-    command = fresh.command("node", "run", "north", "--roster", "roster.toml", "--model", "odd:odd")
+    made = fresh.folkmoot("roster", "make", "north/north.line")
+    assert made.returncode == 0, made.stderr
+    command = fresh.command("node", "run", "north")
     with (fresh.work / "log").open("wb") as log:
         node = subprocess.Popen(
             [*command, "--page", "127.0.0.1:0"], cwd=fresh.work, env=fresh.environ, stderr=log
         )
     try:
         end = time.monotonic() + 120
-        while not (fresh.work / "north" / "page.json").exists():
+        while not (fresh.work / "north" / SOCKET).exists():
             assert node.poll() is None, (fresh.work / "log").read_text()
             assert time.monotonic() < end, (fresh.work / "log").read_text()
             time.sleep(0.1)
-        told = json.loads((fresh.work / "north" / "page.json").read_text())
-        answer = _get(told["url"], "/v1/moot", Authorization=f"Bearer {told['token']}")
-        found = json.loads(answer)
+        url, _, token = str(Client(fresh.work / "north").access()["page"]).partition("/#token=")
+        found = json.loads(_get(url, "/v2/status", Authorization=f"Bearer {token}"))
         assert (found["node"], found["participants"]) == ("north", 1)
-        page = _get(told["url"], "/").decode()
+        page = _get(url, "/").decode()
         files = set(re.findall(r'(?:src|href)="([^"#]+\.(?:js|css|svg))"', page))
         assert {Path(name).suffix for name in files} >= {".js", ".css"}
         for name in files:
-            assert _get(told["url"], f"/{name.lstrip('./')}")
+            assert _get(url, f"/{name.lstrip('./')}")
     finally:
         node.send_signal(signal.SIGTERM)
         assert node.wait(60) == 0

@@ -32,6 +32,14 @@ def learned_dict(study: Study, warned: list[str]) -> dict[str, Any]:
     }
 
 
+def _is_number(text: object) -> bool:
+    try:
+        float(str(text))
+    except ValueError:
+        return False
+    return True
+
+
 def _task(study: Study) -> str:
     return "regression" if study.data.numeric else "classification"
 
@@ -43,14 +51,17 @@ def print_learned(study: Study, scores: Sequence[str]) -> None:
     report, data = study.reports[0], study.data
     if study.improvement is not None:
         _print_improved(study.improvement)
-    other = "regression" if not data.numeric else "classification"
+    how = ""
+    if data.numeric or all(_is_number(name) for name in data.classes.tolist()):
+        other = "classification" if data.numeric else "regression"
+        how = f" (--task {other} if it should not be)"
     target = "the target" if data.layout is None else data.layout.target
     what = "numbers" if data.numeric else f"{len(data.classes):,} classes"
     short = in_short(report)
     print_study(
         study,
         [
-            f"{_task(study).capitalize()}: {target} is {what} (--task {other} if it should not be).",
+            f"{_task(study).capitalize()}: {target} is {what}{how}.",
             f"{report.title}.",
             f"{data.tested[0].upper()}{data.tested[1:]}.",
             *short,

@@ -1,27 +1,8 @@
-"""An answer beside single participants and every rule that sees all votes: ``compare`` makes a ``Report``."""
+"""An answer beside single participants and every rule that sees all votes: ``compare`` makes a ``Report``.
 
-from folkmoot.comparing.comparing import compare, report_on
-from folkmoot.comparing.independence import Independence
-from folkmoot.comparing.joining import JoinedRow, Joining, compare_alone
-from folkmoot.comparing.judging import judged_accuracies
-from folkmoot.comparing.metric import ACCURACY, ERROR, Metric
-from folkmoot.comparing.participants import ParticipantRow, ParticipantTable
-from folkmoot.comparing.report import CONSENSUS, Line, Report
+Public names are loaded on first use, by the stub ``__init__.pyi``: a node needs ``independence`` alone.
+"""
 
-__all__ = [
-    "ACCURACY",
-    "CONSENSUS",
-    "ERROR",
-    "Independence",
-    "JoinedRow",
-    "Joining",
-    "Line",
-    "Metric",
-    "ParticipantRow",
-    "ParticipantTable",
-    "Report",
-    "compare",
-    "compare_alone",
-    "judged_accuracies",
-    "report_on",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

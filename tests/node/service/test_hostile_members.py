@@ -220,6 +220,22 @@ def test_nothing_is_said_that_cannot_be_stored(moot: Moot, monkeypatch: pytest.M
     assert not said
 
 
+def test_a_roster_that_follows_ends_an_invitation(moot: Moot) -> None:
+    """Who was invited may not be a member any more: the motion must be put anew."""
+    moot.run(0.3)
+    moot.network.divide(moot.peers[:1], moot.peers[1:])
+    later = Roster(moot.roster, epoch=1, previous=moot.roster.digest)
+
+    def change() -> None:
+        moot.rosters[0].rosters.append(later)
+        moot.rosters[0].changed()
+
+    moot.network.at(moot.network.time + 0.2, change)
+    with pytest.raises(ValueError, match="nobody showed validation rows in time"):
+        moot.put(0, X, labels=LABELS, believe="own", rows=3, seconds=20.0)
+    assert moot.account(0, moot.storages[0].names()[-1]).why
+
+
 def test_a_roster_that_follows_ends_motions_at_their_deadline_and_holds_no_removed_member(moot: Moot) -> None:
     held: list[tuple[list[str], int]] = []
     node = node_of(moot, 0)

@@ -235,6 +235,45 @@ def test_who_was_away_learns_of_a_decision_long_after_it() -> None:
     moot.play(name, 30.0)
 
 
+def test_what_nobody_could_finish_is_given_up_when_it_may_be_forgotten() -> None:
+    """Up to then a quorum could still come together again."""
+    moot = Moot([voter(said) for said in ANSWERS[:4]])
+    for i in (1, 2, 3):
+        moot.crash(i)
+    name = moot.put(0, X, labels=LABELS, seconds=5.0)
+    moot.network.run(5.0 + 7100.0)
+    assert moot.account(0, name).state == "open"
+    moot.network.run(5.0 + 7300.0)
+    account = moot.account(0, name)
+    assert (account.state, account.undecided) == ("stopped", 6)
+    assert "too old" in account.why
+
+
+def test_observers_are_told_of_a_motion_from_its_opening_to_its_end() -> None:
+    moot = Moot([voter(said) for said in ANSWERS[:4]])
+    moot.run(0.2)
+    node = moot.nodes[0]
+    assert node is not None
+    phases: list[str] = []
+
+    def look(motion: bytes | None) -> None:
+        if motion is not None:
+            live = node.live(motion)
+            phases.append("over" if live is None else live.phase)
+
+    node.observe(look)
+    name = moot.put(0, X, labels=LABELS)
+    opening = node.opening(name)
+    assert (opening["asker"], opening["inputs"], opening["terms"]["labels"]) == ("node000", 6, LABELS)
+    moot.play(name)
+    assert list(dict.fromkeys(phases)) == [
+        "making first votes", "agreeing on who voted", "agreeing on first votes", "over",
+    ]  # fmt: skip
+    counts = node.counts()
+    undecided = most(ANSWERS[:4], 2).count(None)
+    assert (counts["motions_over"], counts["inputs_undecided"]) == (1, undecided)
+
+
 # Final votes
 
 

@@ -154,6 +154,8 @@ def test_on_tcp_a_token_is_needed_but_for_health_the_page_and_the_description(tm
             may_read = f"Authorization: Bearer {token(tmp_path, 'token.read')}"
             assert stat.S_IMODE((tmp_path / "token").stat().st_mode) == 0o600
             assert door.address == f"{door.url}/#token={token(tmp_path)}"
+            assert (await told(Client(tmp_path).access))["page"] == door.address
+            assert (await told(Client(str(door.url), token(tmp_path)).access))["page"] == door.url
 
             async def status(*lines: str, body: bytes = b"") -> int:
                 return (await talk(door, *lines, body=body))[0]

@@ -72,7 +72,7 @@ class Inputs:
             self._ask(self._next - 1, now)
 
     def _ask(self, index: int, now: float) -> None:
-        pause = self._patience * min(1.5 ** self._tries[index], _LONGEST)
+        pause = self._patience * min(1.5 ** min(self._tries[index], 10), _LONGEST)
         self._tries[index] += 1
         self._asked[index] = now + pause
         self._fetch(index)

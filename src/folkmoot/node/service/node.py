@@ -62,7 +62,7 @@ from folkmoot.node.service.showing import Showing
 from folkmoot.node.session.frames import MOST_BYTES
 from folkmoot.node.session.header import Header, motion_of
 from folkmoot.node.session.statement import asked
-from folkmoot.node.session.terms import RULES
+from folkmoot.node.session.terms import LONGEST_LABEL, MOST_LABELS, RULES
 from folkmoot.node.storage.database import DamagedError
 from folkmoot.node.storage.retention import Watermarks, until
 from folkmoot.node.storage.storage import Storage
@@ -176,6 +176,7 @@ class Node(OverArchive):
     def stop(self) -> None:
         """Say nothing any more; what is stored is taken up by the next start."""
         self._stopped = True
+        self._asking.waiting.clear()
         for playing in self._running.values():
             playing.drop()
 
@@ -202,9 +203,9 @@ class Node(OverArchive):
             is_over=stored.state != "open",
         )  # fmt: skip
         self._running[name] = playing
+        playing.begin()
         if moot is not self.moot:
             playing.roster_ended()
-        parts.changed(name)
         return playing
 
     def _tend(self) -> None:
@@ -432,7 +433,7 @@ class Node(OverArchive):
             batch=None if wanted is None else wanted.batch,
         )  # fmt: skip
         self._running[name] = playing
-        parts.changed(name)
+        playing.begin()
         for peer, frame in self._early.take(name):
             self._take_in(peer, frame)
         return playing
@@ -506,7 +507,7 @@ class Node(OverArchive):
             if parts.meter is not None:
                 parts.meter.motion_over(header.asked, undecided, seconds)
             self._count_abstained(playing)
-        if header.asker == playing.place and playing.moot is self.moot:
+        if header.asker == playing.place:
             # Not at once: it may be over while it is being put.
             parts.transport.later(parts.transport.now(), lambda: self._asking.over(playing))
 
@@ -575,9 +576,12 @@ class Node(OverArchive):
         """What is told of a motion when it begins."""
         playing, wanted = self._running.get(motion), self._asking.waits(motion)
         if playing is not None:
-            return told.opening_of(playing.header, playing.moot, motion)
+            return told.opening_of(playing.header, playing.moot.names)
         if wanted is not None:
-            return told.opening_of(wanted.header, wanted.moot, motion)
+            return told.opening_of(wanted.header, wanted.moot.names)
+        if self._parts.storage.knows(motion):
+            stored = self._parts.storage.motion(motion)
+            return told.opening_of(stored.header, stored.names)
         raise NotFoundError(f"motion {motion.hex()[:12]} is not under way at this node")
 
     def observe(self, observer: Callable[[bytes | None], None]) -> None:
@@ -651,4 +655,6 @@ class Node(OverArchive):
 
     def _say_labels(self, peer: bytes) -> None:
         labels = self._parts.own.model.labels
+        if labels is not None:  # what is too long cannot be in a motion
+            labels = [label for label in labels if 1 <= len(label) <= LONGEST_LABEL][:MOST_LABELS]
         self._parts.send(peer, m.encode(m.Knows(None if labels is None else tuple(labels))))

@@ -118,8 +118,8 @@ class Playing:
         self._weights: dict[str, float] = self._said.weights
         self._fell_back = self._said.fell_back
         self.stopped, self.is_concluded, self._last = False, is_over, False
+        self.is_old = is_over  # nobody follows it any more, but for those who ask for what they missed
         self._over_at = now
-        self.settle()
 
     @property
     def committed(self) -> list[int]:
@@ -127,6 +127,10 @@ class Playing:
         return sorted({said.member for said in self.motion.book.all_of((Kind.COMMIT, 0, 0, 0))})
 
     # What happens
+
+    def begin(self) -> None:
+        """Take part, once the node knows of it."""
+        self.settle()
 
     def received(self, peer: int, frame: bytes) -> None:
         """A frame of the session; ValueError if it is none."""
@@ -179,8 +183,10 @@ class Playing:
 
     def fetched(self, peer: int, index: int) -> None:
         """A member wants inputs: the asker sends them, some times at the most."""
-        if self._batch is None or index >= len(self.header.chunks):
+        if self.place != self.header.asker or index >= len(self.header.chunks):
             raise ValueError("inputs must be fetched from the asker")
+        if self._batch is None:  # the motion is over, or this node was started again
+            return
         self._fetched[peer] += 1
         if self._fetched[peer] > FETCHES * len(self.header.chunks):
             raise ValueError("inputs must not be fetched that often")
@@ -263,7 +269,8 @@ class Playing:
         self._conclude()
         self._vote()
         self._arm()
-        parts.changed(self.name)
+        if not self.is_old:
+            parts.changed(self.name)
 
     def _arm(self) -> None:
         """Be woken when the session, the inputs or the deadline wants it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from folkmoot.node.account import likeliest
 from folkmoot.node.review import ballots_of, reviewed
 from folkmoot.node.service.asking import Wanted
 from folkmoot.node.service.interface import Live, MotionStatus, Round
-from folkmoot.node.service.parts import Moot
 from folkmoot.node.service.playing import Playing
 from folkmoot.node.session.header import Header
 from folkmoot.node.session.statement import Kind
@@ -83,19 +83,19 @@ def live_of_waiting(wanted: Wanted) -> Live:
     return Live(WAITS, 0, terms.rounds if terms.protocol else 0, terms.seconds, [], [])
 
 
-def opening_of(header: Header, moot: Moot, name: bytes) -> dict[str, Any]:
-    """What is told of a motion when it begins."""
+def opening_of(header: Header, names: Sequence[str]) -> dict[str, Any]:
+    """What is told of a motion when it begins; ``names`` are those of the members."""
     terms = header.terms
     return {
-        "motion": name.hex(),
-        "asker": moot.names[header.asker],
+        "asker": names[header.asker],
         "inputs": header.asked,
         "labels": list(terms.labels),
         "answers": terms.answers,
         "rule": terms.used_rule,
         "rounds": terms.rounds if terms.protocol else 0,
         "seconds": terms.seconds,
-        "participants": list(moot.names),
+        "terms": {name: getattr(terms, name) for name in terms.__struct_fields__},
+        "participants": list(names),
     }
 
 

@@ -314,7 +314,7 @@ class Motion:
     def _stalls_at(self) -> float:
         """stalled 2 delta: Have; then less and less often"""
         delta = self.polls[-1].pace.of(self.polls[-1].stage.round)
-        return self._asked_at + 2 * delta * min(1.5**self._asked, _SLOWEST)
+        return self._asked_at + 2 * delta * min(1.5 ** min(self._asked, 10), _SLOWEST)
 
     def _ask(self, now: float) -> None:
         """Have(stage, round, marks), first to all, then to the proposer and three others"""

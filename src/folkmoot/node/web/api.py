@@ -60,6 +60,7 @@ class Api:
         self._keys = Keys()
         self._exporting = asyncio.Lock()  # a log may be long: one at a time
         self.page: str | None = None  # where the page is
+        self.address: str | None = None  # the same with a token
         self.refused: Counter[str] = Counter()  # requests that did not come in
 
     def router(self) -> Router:
@@ -131,7 +132,7 @@ class Api:
                 **msgspec.structs.asdict(facts),
                 node=self._service.node,
                 may=request.state.right,
-                page=self.page,
+                page=self.address if getattr(request.state, "owner", False) else self.page,
                 most_bytes=shapes.MOST_BODY,
                 by_input=tuple(self._service.forms.by_input),
             )

@@ -207,7 +207,7 @@ async def serve(
         if page is not None and outside is not None:
             port = outside.getsockname()[1]
             url = api.page = page.url(port)
-            address = with_token(url, tokens["ask"])
+            address = api.address = with_token(url, tokens["ask"])
         door = Door(folder, feed, url, address)
         door._listen(Answering(router, _owner, log), inside, None)
         if page is not None and outside is not None:
@@ -222,8 +222,9 @@ async def serve(
     return door
 
 
-def _owner(_scope: Scope) -> Right:
-    """Whoever enters the folder may do everything."""
+def _owner(scope: Scope) -> Right:
+    """A client that can enter the folder may do everything."""
+    scope.setdefault("state", {})["owner"] = True
     return "ask"
 
 

@@ -46,7 +46,7 @@ class Access(ModelFacts, frozen=True):
 
     node: str = ""
     may: Literal["ask", "read"] = "ask"
-    page: str | None = None  # where its page is; null: it has none
+    page: str | None = None  # where its page is, with a token if the owner of the folder asks
     most_bytes: int = 0  # of a table
     by_input: tuple[str, ...] = ()  # the lists of an account with an entry per input
 

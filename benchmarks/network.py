@@ -1,0 +1,150 @@
+"""What a motion costs a moot: frames, bytes and processor time by the number of members; how long it takes.
+
+    python benchmarks/network.py [--json]
+
+The first table is played over the network in memory, with a mean delay of 5 ms per frame: all nodes are real
+ones, with keys, signatures and databases, in one process. The second is measured among five processes on
+loopback, over TLS, asked through the socket of one node: single inputs one after the other. The figures of
+0.2 beside them are those of its motion by Slush, and of the prototype of 0.3 (frames in all).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Coroutine
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from folkmoot.local.processes import Member as LocalMember
+from folkmoot.local.processes import prepare
+from folkmoot.node.account import GivenTerms
+from folkmoot.node.membership.identity import create, load
+from folkmoot.node.membership.roster import Roster
+from folkmoot.node.rosters.chronicle import Chronicle
+from folkmoot.node.rosters.following import Following
+from folkmoot.node.service.archive import NodeArchive
+from folkmoot.node.service.models import Model
+from folkmoot.node.service.node import Node, Own
+from folkmoot.node.storage.storage import Storage
+from folkmoot.node.transports.memory import Network, Weather
+from folkmoot.node.wire.batch import Batch
+from timing import report
+
+SIZES = (4, 7, 10, 25, 50, 101)
+INPUTS = 100
+LABELS = ("no", "yes")
+FRAMES = {4: (90, 1_238), 7: (306, 4_327), 10: (648, 9_257), 25: (4_248, 26_742), 50: (17_248, 56_982),
+          101: (70_900, 129_045)}  # fmt: skip
+MODEL = '''
+import numpy as np
+
+def vote(X):
+    """Whether the number is large."""
+    return np.where(X[:, 0] > 3, "yes", "no")
+
+vote.labels, vote.columns = ["no", "yes"], 1
+'''
+
+
+def measure() -> dict[str, object]:
+    results: dict[str, object] = {}
+    for n in SIZES:
+        results |= in_memory(n)
+    return results | on_loopback()
+
+
+def in_memory(n: int) -> dict[str, object]:
+    """One motion of 100 inputs among n nodes in this process."""
+    with tempfile.TemporaryDirectory() as folder:
+        identities = []
+        for i in range(n):
+            create(Path(folder) / f"n{i:03d}", name=f"n{i:03d}")
+            identities.append(load(Path(folder) / f"n{i:03d}"))
+    roster = Roster(each.member() for each in identities)
+    network: Network[bytes] = Network(
+        [bytes.fromhex(each.fingerprint) for each in identities], 1, Weather(delay=0.005)
+    )
+    nodes = []
+    for i, me in enumerate(identities):
+        storage, world = Storage(":memory:"), network.world(bytes.fromhex(me.fingerprint))
+        chronicle = Chronicle(storage, roster, 0.0)
+        following = Following(chronicle, world, me, rng=random.Random(i))  # noqa: S311
+        node = Node(me, storage, world, NodeArchive(storage, chronicle, me), following, partial(own_of, i))
+        node.start()
+        nodes.append((node, storage))
+    network.run(1.0)
+    frames, sent = network.frames, sum(node.counts()["bytes_sent"] for node, _ in nodes)
+    batch = Batch(np.arange(float(INPUTS))[:, None])
+    spent, began = time.process_time(), network.time
+    name = at_once(nodes[0][0].put(batch, GivenTerms(labels=LABELS)))
+    while not all(storage.knows(name) and storage.motion(name).decided is not None for _, storage in nodes):
+        network.run(network.time + 0.01)
+        if network.time > began + 60:
+            raise SystemExit(f"{n} members did not decide")
+    used, took = time.process_time() - spent, network.time - began
+    size = sum(node.counts()["bytes_sent"] for node, _ in nodes) - sent
+    prototype, before = FRAMES[n]
+    return {
+        f"{n} members: frames in all (prototype {prototype:,}, 0.2 {before:,})": network.frames - frames,
+        f"{n} members: bytes per node": round(size / n),
+        f"{n} members: seconds of CPU per node": round(used / n, 4),
+        f"{n} members: seconds, with 5 ms per frame": round(took, 2),
+    }
+
+
+def own_of(i: int) -> Own:
+    """A node's model, right on seven inputs of ten; each errs on others."""
+    right = np.random.default_rng(i).random(INPUTS) < 0.7
+
+    def vote(rows: Any) -> Any:
+        return np.where(right[rows[:, 0].astype(int)], "yes", "no")
+
+    return Own(Model("bench:vote", vote, labels=LABELS, columns=1))
+
+
+def at_once(call: Coroutine[Any, Any, bytes]) -> bytes:
+    """The result of a coroutine that waits for nothing."""
+    return asyncio.run(call)
+
+
+def on_loopback() -> dict[str, object]:
+    """Five processes: single inputs, then many at once."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        (folder / "bench_model.py").write_text(MODEL)
+        sys.path.insert(0, place)
+        os.environ["PYTHONPATH"] = os.pathsep.join([place, os.environ.get("PYTHONPATH", "")])
+        nodes = prepare(folder, [LocalMember("bench_model:vote")] * 5)
+        try:
+            nodes.start_all(120.0)
+            client = nodes.client(0)
+            client.ask([[1.0]])
+            times, inside = [], []
+            for i in range(50):
+                start = time.perf_counter()
+                answer = client.ask([[float(i % 7)]])
+                times.append(time.perf_counter() - start)
+                inside.append(answer.details["seconds"])
+            start = time.perf_counter()
+            client.ask(np.arange(1000.0)[:, None])
+            large = time.perf_counter() - start
+        finally:
+            nodes.stop()
+    return {
+        "5 processes: a single input, p50, ms (0.2 about 1,200)": round(1000 * statistics.median(times)),
+        "5 processes: the same, from put to decided at the node": round(1000 * statistics.median(inside)),
+        "5 processes: 1,000 inputs, ms": round(1000 * large),
+    }
+
+
+if __name__ == "__main__":
+    report(measure, __doc__)

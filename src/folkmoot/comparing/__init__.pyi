@@ -1,0 +1,15 @@
+from .comparing import compare as compare
+from .comparing import report_on as report_on
+from .independence import Independence as Independence
+from .joining import JoinedRow as JoinedRow
+from .joining import Joining as Joining
+from .joining import compare_alone as compare_alone
+from .judging import judged_accuracies as judged_accuracies
+from .metric import ACCURACY as ACCURACY
+from .metric import ERROR as ERROR
+from .metric import Metric as Metric
+from .participants import ParticipantRow as ParticipantRow
+from .participants import ParticipantTable as ParticipantTable
+from .report import CONSENSUS as CONSENSUS
+from .report import Line as Line
+from .report import Report as Report
