@@ -174,7 +174,8 @@ class Talk:
             ahead[counts] = is_ahead(self.wins[x, i, w], own, self.wins[x, i, own])
         new = np.where(asks, self.machine.after[state, won + 1, ahead], state)
         fresh[at, asker] = new
-        return at[new != state]
+        changed: Ints = at[new != state]
+        return changed
 
     def _peers(self, drawn: Words, asker: Ints) -> Ints:
         """(input, k): k different ones, each set of k as likely (Floyd's sampling)."""
