@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 from folkmoot.aggregation import Pool
 from folkmoot.arrays import Array, Floats
 from folkmoot.comparing.bars import draw_agreement, draw_bars
-from folkmoot.comparing.how_sure.certainty import Certainty
+from folkmoot.comparing.certainty import Certainty
 from folkmoot.comparing.independence import Independence
 from folkmoot.comparing.joining import Joining
 from folkmoot.comparing.metric import Metric
@@ -475,7 +475,7 @@ class Report:
 
     def _sure(self, what: str) -> Certainty:
         if self.certainty is None:
-            raise ValueError(f"{what} needs classes and their truth: compare(votes, truth=...)")
+            raise ValueError(f"{what} needs a council on classes, and their truth: compare(votes, truth=...)")
         return self.certainty
 
 
