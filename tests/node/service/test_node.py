@@ -192,6 +192,21 @@ def test_a_node_that_is_started_again_goes_on_from_its_journal(after: float, who
     assert not any(each.evidence for each in accounts)
 
 
+def test_an_asker_that_is_started_again_still_has_its_inputs_and_what_waited() -> None:
+    moot = Moot([voter(said) for said in ANSWERS[:5]])
+    moot.run(0.2)
+    names = [moot.put(0, X, labels=LABELS, seconds=10.0) for _ in range(6)]
+    moot.crash(0)  # before anybody has fetched an input
+    moot.run(0.5)
+    node = moot.start(0)
+    assert node.status().waiting == 2
+    for name in names:
+        accounts = moot.play(name, 60.0)
+        assert accounts[0].decisions == most(ANSWERS[:5], 2)
+        assert (accounts[0].abstained, accounts[0].silent) == ({}, [])
+    assert not moot.storages[0].asked.names()
+
+
 def test_all_nodes_stop_at_once_and_go_on() -> None:
     moot = Moot([voter(said) for said in ANSWERS[:4]])
     moot.run(0.2)
