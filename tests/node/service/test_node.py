@@ -51,6 +51,27 @@ def test_all_decide_what_most_voted_and_anybody_can_verify_it(n: int) -> None:
         assert verify(stored.certificate, moot.roster).answer == stored.answer
 
 
+@pytest.mark.parametrize("delay", [0.02, 0.05, 0.1])
+@pytest.mark.parametrize("far", [0, 1])  # the asker, another
+def test_one_member_far_away_costs_nine_delays_at_the_most(
+    delay: float, far: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moot = Moot([voter(said) for said in ANSWERS[:5]])
+    network = moot.network
+
+    def carry(sender: bytes, peer: bytes, frame: bytes) -> None:
+        late = delay if moot.peers[far] in (sender, peer) else 0.0
+        network.at(network.time + late, lambda: network._deliver(sender, peer, frame))
+
+    monkeypatch.setattr(network, "carry", carry)
+    moot.run(1.0)
+    name = moot.put(0, X, labels=LABELS)
+    network.run(network.time + 9 * delay)
+    assert moot.decided(name)
+    account = moot.account(0, name)
+    assert (account.silent, account.withheld) == ([], [])
+
+
 def test_a_silent_member_holds_nobody_up_beyond_the_window() -> None:
     moot = Moot([voter(said) for said in ANSWERS[:4]])
     moot.crash(2)
