@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
 from folkmoot.accuracy import log_odds
+from folkmoot.aggregation import DawidSkene, aggregate
 from folkmoot.arrays import Floats
-from folkmoot.baselines import dawid_skene
 from folkmoot.baselines.majority import majority_answer
 from folkmoot.baselines.weighted import weighted_answer
 from folkmoot.outcome import Answer
@@ -23,6 +21,6 @@ def counted(name: str, votes: Votes, classes: int, skills: Floats) -> Answer:
     if name == WEIGHTED:
         return weighted_answer(votes, log_odds(skills, classes), classes)
     if name == DAWID_SKENE:
-        found = dawid_skene(votes, classes)
-        return Answer(np.asarray(found.decision), found.level)
+        found = aggregate(votes, DawidSkene(one_coin=False), classes=classes)
+        return Answer(found.decision, found.level(classes))
     return majority_answer(votes, classes)

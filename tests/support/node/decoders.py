@@ -85,7 +85,12 @@ def damaged(reader: Reader, many: int) -> int:
 
 def played() -> SignedWorld:
     """Four members about six inputs, of whom one signs two commitments."""
-    votes = [[0, 1, 2, 0, 1, None], [0, 1, 2, 2, 1, 0], [0, 1, 1, 0, 1, 0], [2, 2, 2, 2, 2, 2]]
+    votes: list[list[Any]] = [
+        [0, 1, 2, 0, 1, None],
+        [0, 1, 2, 2, 1, 0],
+        [0, 1, 1, 0, 1, 0],
+        [2, 2, 2, 2, 2, 2],
+    ]
     return play(Terms(labels=LABELS), votes, kinds={3: Twice}, seed=2)
 
 
@@ -163,7 +168,7 @@ def _said(world: SignedWorld) -> Iterator[Reader]:
     first = [msgspec.msgpack.encode(FirstVotes(bytes(4), (1, 3), b"\x01", b"order"))]
     yield Reader("ballots with rows", read_first, first, _anything, ("review:_DECODER",))
     for answers in ("labels", "probabilities", "numbers"):
-        form = Ballots(answers, INPUTS, len(LABELS))  # type: ignore[arg-type]
+        form = Ballots(answers, INPUTS, len(LABELS))
         votes = form.nothing()
         votes[0] = [255, 0, 0] if answers == "probabilities" else 2
         pool = [form.pack(votes), form.pack(form.nothing())]

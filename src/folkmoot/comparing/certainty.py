@@ -31,7 +31,7 @@ class CoverageCurve(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.comparing.how_sure import Certainty
+    >>> from folkmoot.comparing.certainty import Certainty
     >>> likely = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.9, 0.1]])
     >>> Certainty(np.array([0, 0, 1, 0]), likely.argmax(axis=1), likely).curve()
     CoverageCurve(threshold=array([0.9, 0.8, 0.6]), coverage=array([0.5 , 0.75, 1.  ]), \
@@ -65,7 +65,7 @@ class Certainty:
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.comparing.how_sure import Certainty
+    >>> from folkmoot.comparing.certainty import Certainty
     >>> likely = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.9, 0.1]])
     >>> sure = Certainty(np.array([0, 0, 1, 0]), likely.argmax(axis=1), likely, abstain_below=0.7)
     >>> sure.coverage, sure.accuracy_answered
