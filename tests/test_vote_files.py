@@ -111,7 +111,7 @@ def test_votes_that_are_none(tmp_path: Path, content: str, message: str) -> None
 def test_a_table_that_is_nearly_all_empty_is_refused_before_it_is_made(tmp_path: Path) -> None:
     rows = "".join(f"{i},{i},{i % 2}\n" for i in range(4000))
     (tmp_path / "v.csv").write_text("task,worker,label\n" + rows)
-    with pytest.raises(ValueError, match="v.csv: 4,000 votes of 4,000 x 4,000 must fill more"):
+    with pytest.raises(ValueError, match="4,000 votes of 4,000 x 4,000 must fill more"):
         read_votes(tmp_path / "v.csv")
 
 
