@@ -13,7 +13,7 @@ from folkmoot.outlook.quorum_set import QuorumSet
 
 
 class Listening:
-    """The quorum sets of all nodes, in the order of ``names``: a row for each unlike set, inner ones as well."""
+    """The quorum sets of all nodes, by ``names``: a row for each unlike set, inner ones too."""
 
     def __init__(self, names: Sequence[str], sets: Sequence[QuorumSet | None]) -> None:
         at = {name: place for place, name in enumerate(names)}
