@@ -48,11 +48,11 @@ def groups(one_hot: Singles, copies: Ints, alike: Floats, score: Floats, side: I
     least = max(_CORRELATED, _SURE / np.sqrt(one_hot.shape[2]))
     group = _linked(correlation, least)
     voice = np.ones(len(first))
-    for number in np.unique(group):
+    for number in np.flatnonzero(np.bincount(group) > 1):
         members = np.flatnonzero(group == number)
-        if (size := len(members)) > 1:
-            rho = (correlation[np.ix_(members, members)].sum() - size) / (size * (size - 1))
-            voice[members] = 1 / (1 + (size - 1) * max(rho, 0.0))
+        size = len(members)
+        rho = (correlation[np.ix_(members, members)].sum() - size) / (size * (size - 1))
+        voice[members] = 1 / (1 + (size - 1) * max(rho, 0.0))
     return group[place], (voice / sharing)[place]
 
 

@@ -250,7 +250,9 @@ def tally(votes: Ints, weight: Floats, classes: int) -> Floats:
     """(class, input): the weight of those who name it."""
     inputs = votes.shape[1]
     place = np.where(votes < 0, classes, votes) * inputs + np.arange(inputs)
-    found = np.bincount(place.ravel(), np.repeat(weight, inputs), (classes + 1) * inputs)
+    found: Floats = np.bincount(place.ravel(), np.repeat(weight, inputs), (classes + 1) * inputs).astype(
+        float
+    )
     return found[: classes * inputs].reshape(classes, inputs)
 
 

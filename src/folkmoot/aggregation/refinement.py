@@ -142,8 +142,8 @@ def _iterate(answer: Floats, ahead: Ints, level: Ints, steps: int) -> tuple[Floa
         base = np.tile(np.repeat(prior, _LEVELS), many)
         share = (np.bincount(code.ravel(), believed.ravel(), cells) + _PSEUDO * base) / (total + _PSEUDO)
         said = (log_odds(share, doubt=0.0) - log_odds(base, doubt=0.0))[code]
-        score = np.bincount(place.ravel(), said.ravel(), classes * inputs).reshape(classes, inputs)
-        score += np.log(prior)[:, None]
+        summed: Floats = np.bincount(place.ravel(), said.ravel(), classes * inputs).astype(np.float64)
+        score = summed.reshape(classes, inputs) + np.log(prior)[:, None]
         before, answer = answer, np.asarray(softmax(score, axis=0))
         if np.abs(answer - before).max() <= _TOLERANCE:
             break
