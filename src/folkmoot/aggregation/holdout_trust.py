@@ -14,10 +14,11 @@ import numpy as np
 
 from folkmoot.aggregation.holdout import Holdout
 from folkmoot.aggregation.interface import FinalVotes, Kind, Known, OwnAggregation, Rows
-from folkmoot.aggregation.listening import Gold, Heard, decide, likely, listen
+from folkmoot.aggregation.listening import Gold, decide, likely, listen
 from folkmoot.aggregation.numbers import weighted_middle, weights_by_errors
 from folkmoot.aggregation.own import Codes, Finals, judges_of, kind_of
 from folkmoot.aggregation.panel import PUBLIC
+from folkmoot.aggregation.refinement import Heard
 from folkmoot.arrays import Array, Bools, Floats
 from folkmoot.votes import UNCOLOURED
 
