@@ -32,24 +32,27 @@ _BINS: Final = 32
 _PER_BIN: Final = 50
 
 
-def groups(one_hot: Singles, copies: Ints, score: Floats, side: Ints, alike: Floats) -> tuple[Ints, Floats]:
+def groups(one_hot: Singles, copies: Ints, alike: Floats, score: Floats, side: Ints) -> tuple[Ints, Floats]:
     """(participant,): the group of each, and its share of a voice.
 
     ``one_hot`` (participant, class, input) are the votes, ``copies`` numbers those whose votes are the same,
-    ``score`` (class, input) says how much speaks for each class. ``side`` is 1 for those that are believed,
+    ``alike`` (participant, participant) says on how many inputs two agree, ``score`` (class, input) how much
+    speaks for each class. ``side`` is 1 for those that are believed,
     -1 for those read backwards, 0 for the others: both sides explain the score, which makes them look alike,
-    so nobody is in a group with the other side. ``alike`` (participant, participant) counts agreements.
+    so nobody is in a group with the other side.
     """
     _, first, place, sharing = np.unique(copies, return_index=True, return_inverse=True, return_counts=True)
-    distinct = one_hot if len(first) == len(one_hot) else one_hot[first]
-    correlation = residual_correlation(distinct, score, alike[np.ix_(first, first)])
+    different = one_hot if len(first) == len(one_hot) else one_hot[first]
+    correlation = residual_correlation(different, alike[np.ix_(first, first)], score)
     correlation[side[first][:, None] != side[first][None, :]] = -1.0
     least = max(_CORRELATED, _SURE / np.sqrt(one_hot.shape[2]))
     group = _linked(correlation, least)
-    size = np.bincount(group)[group]
-    together = np.where(group[:, None] == group, correlation, 0.0).sum(axis=1)
-    rho = (np.bincount(group, together)[group] - size) / np.maximum(size * (size - 1), 1)
-    voice = 1 / (1 + (size - 1) * np.maximum(rho, 0.0))
+    voice = np.ones(len(first))
+    for number in np.flatnonzero(np.bincount(group) > 1):
+        members = np.flatnonzero(group == number)
+        size = len(members)
+        rho = (correlation[np.ix_(members, members)].sum() - size) / (size * (size - 1))
+        voice[members] = 1 / (1 + (size - 1) * max(rho, 0.0))
     return group[place], (voice / sharing)[place]
 
 
@@ -61,7 +64,7 @@ def _linked(similarity: Floats, least: float) -> Ints:
     return np.asarray(fcluster(linkage(apart, "average"), 1 - least, "distance"), dtype=np.int64)
 
 
-def residual_correlation(one_hot: Singles, score: Floats, alike: Floats) -> Floats:
+def residual_correlation(one_hot: Singles, alike: Floats, score: Floats) -> Floats:
     """R scaled to 1 on the diagonal; 0 for one that always votes alike on inputs of one bin."""
     n, classes, inputs = one_hot.shape
     bins = _bins(score, inputs)

@@ -18,6 +18,8 @@ known answers have votes of all, a view also counts for the log-odds of being ri
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -25,8 +27,9 @@ from scipy.special import betaln, softmax
 
 from folkmoot.accuracy import laplace_accuracy, log_odds
 from folkmoot.aggregation.holdout import SURE, Holdout
-from folkmoot.aggregation.refinement import SHRINK, Heard, informedness, refine
-from folkmoot.arrays import Bools, Floats, Ints
+from folkmoot.aggregation.refinement import SHRINK, informedness, refine
+from folkmoot.aggregation.telling_apart import agreements, copies
+from folkmoot.arrays import Bools, Floats, Ints, Singles
 
 # Inputs on which one must have voted. With fewer an accuracy is known to 0.2 at best, and nobody is told from
 # anybody: then the plurality is as good.
@@ -39,6 +42,7 @@ _ENOUGH: Final = 100
 _FIRM: Final = 0.02
 _TIE_BREAK: Final = 1e-6  # of a vote, by which the own one counts for more where all are alike
 _TIE: Final = 1e-9  # of the sum of all weights
+_FOLDS: Final = 3
 # What scores may be multiplied by before they are believed: votes are never less dependent than log-odds say.
 _SHARPEST: Final = np.geomspace(1, 1 / 64, 19)
 
@@ -51,6 +55,46 @@ class Gold(NamedTuple):
 
     votes: Ints
     truth: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Heard:
+    """Everybody's votes, in the shapes that all judges need."""
+
+    votes: Ints
+    classes: int
+
+    @cached_property
+    def one_hot(self) -> Singles:
+        """(participant, class, input): 1 where a participant names the class."""
+        named = self.votes[:, None, :] == np.arange(self.classes)[:, None]
+        return np.asarray(named, dtype=np.float32)
+
+    @cached_property
+    def copies(self) -> Ints:
+        """(participant,): the number of each set of copies."""
+        return copies(self.votes)
+
+    @cached_property
+    def alike(self) -> Floats:
+        """(participant, participant): on how many inputs two agree."""
+        return agreements(self.votes)
+
+    @cached_property
+    def both(self) -> Floats:
+        """(participant, participant): on how many inputs both voted."""
+        cast = (self.votes >= 0).astype(np.float32)
+        return np.asarray(cast @ cast.T, dtype=np.float64)
+
+    @cached_property
+    def fold(self) -> Ints:
+        """(input,): the third in which each is left out; always the same."""
+        return np.random.default_rng(0).permutation(self.votes.shape[1]) % _FOLDS
+
+    @cached_property
+    def without_a_fold(self) -> tuple[Heard, ...]:
+        """The same votes without each of the thirds."""
+        return tuple(Heard(self.votes[:, self.fold != each], self.classes) for each in range(_FOLDS))
 
 
 def listen(own: int, heard: Heard, holdout: Holdout, gold: Gold | None) -> Floats | str:
@@ -90,7 +134,7 @@ def by_agreement(own: int, heard: Heard, holdout: Holdout) -> Floats:
 
 def by_answer(own: int, heard: Heard, holdout: Holdout) -> Floats | str:
     """Everybody's weight by the answer that its own votes lead to; or why there is none."""
-    found = refine(own, heard, holdout.accuracy)
+    found = refine(own, heard.votes, heard.one_hot, heard.copies, heard.alike, holdout.accuracy)
     if found is None:
         return "nobody agrees or disagrees with it more often than chance would"
     cast = np.diag(heard.both)
@@ -193,32 +237,35 @@ def _log_chance(right: float, of: int, holdout: Holdout) -> float:
 
 def decide(votes: Ints, weight: Floats, classes: int) -> Ints:
     """(input,): the class with the most weight, -1 if several are tied or nothing has any."""
-    score = _tally(votes, weight, classes)
+    return ahead(tally(votes, weight, classes), weight)
+
+
+def ahead(score: Floats, weight: Floats) -> Ints:
+    """(input,): the class with the most of this tally, -1 if several are tied or nothing has any."""
     best = score >= score.max(axis=0) - _TIE * np.abs(weight).sum()
     return np.where(best.sum(axis=0) > 1, -1, score.argmax(axis=0))
 
 
-def _tally(votes: Ints, weight: Floats, classes: int) -> Floats:
+def tally(votes: Ints, weight: Floats, classes: int) -> Floats:
     """(class, input): the weight of those who name it."""
-    from folkmoot.aggregation.kernels import tally  # numba, which public aggregations do without
+    from folkmoot.aggregation.kernels import tally as count  # numba, which public aggregations do without
 
-    return np.asarray(tally(np.ascontiguousarray(votes), weight, classes))
+    return np.asarray(count(np.ascontiguousarray(votes), weight, classes))
 
 
-def likely(own: int, heard: Heard, holdout: Holdout, weight: Floats) -> Floats:
-    """(input, class): how likely each class is.
+def likely(own: int, heard: Heard, holdout: Holdout, weight: Floats, score: Floats) -> Floats:
+    """(input, class): how likely each class is; ``score`` is the tally with these weights.
 
     Weights are log-odds, so their sums would be logarithms of odds if all erred independently, which they do
     not. So they are multiplied by the factor under which the others' votes best foretell the own ones, given
     how the holdout says that these err.
     """
-    votes = heard.votes
-    there = votes[own] >= 0
-    score = _tally(votes, weight, heard.classes)
+    there = np.flatnonzero(heard.votes[own] >= 0)
+    mine = heard.votes[own, there]
     without = score[:, there]
-    without[votes[own, there], np.arange(without.shape[1])] -= weight[own]
-    errs = np.maximum(holdout.confusion[:, votes[own, there]], 1e-6)  # (true class, input)
+    without[mine, np.arange(len(there))] -= weight[own]
+    errs = np.maximum(holdout.confusion[:, mine], 1e-6)  # (true class, input)
     fits = np.array([np.log((errs * softmax(f * without, axis=0)).sum(axis=0)).sum() for f in _SHARPEST])
     # The first of several that are tied: with nobody to foretell its votes it believes its log-odds.
-    best = _SHARPEST[int(np.argmax(fits >= fits.max() - _TIE * votes.shape[1]))]
+    best = _SHARPEST[int(np.argmax(fits >= fits.max() - _TIE * heard.votes.shape[1]))]
     return np.asarray(softmax(best * score, axis=0).T)

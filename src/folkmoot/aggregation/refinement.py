@@ -13,8 +13,6 @@ when it is unanimous. A participant that is not told from chance by two standard
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -22,7 +20,6 @@ from scipy.special import softmax
 
 from folkmoot.accuracy import log_odds
 from folkmoot.aggregation.correlated import groups
-from folkmoot.aggregation.telling_apart import agreements, copies
 from folkmoot.arrays import Floats, Ints, Singles
 
 # Standard errors taken off everybody's skill. None lets chance make many weak witnesses (-.02 with stealthy
@@ -36,7 +33,6 @@ _STEPS: Final = (8, 20)
 _TOLERANCE: Final = 0.005  # of a chance, at which it stops
 # Votes, as good as chance, with which each calibration starts: fewer believe rare unanimity too soon.
 _PSEUDO: Final = 5.0
-FOLDS: Final = 3  # of which each is left out in turn, where a view must answer inputs that it has not seen
 _MOST: Final = 0.9  # one's own votes are not believed further than this at the start
 
 
@@ -47,54 +43,13 @@ class Refined(NamedTuple):
     voice: Floats  # (participant,): shares of a voice
 
 
-@dataclass(frozen=True, eq=False)
-class Heard:
-    """Everybody's votes, in the shapes that all judges need."""
+def refine(
+    own: int, votes: Ints, one_hot: Singles, copies: Ints, alike: Floats, accuracy: float
+) -> Refined | None:
+    """The answer that follows from one's own votes, right with this chance; None if nobody speaks for one.
 
-    votes: Ints
-    classes: int
-
-    @cached_property
-    def one_hot(self) -> Singles:
-        """(participant, class, input): 1 where a participant names the class."""
-        named = self.votes[:, None, :] == np.arange(self.classes)[:, None]
-        return np.asarray(named, dtype=np.float32)
-
-    @cached_property
-    def shares(self) -> Floats:
-        """(participant, class): on which share of the inputs it names the class."""
-        return np.asarray(self.one_hot.mean(axis=2, dtype=np.float64))
-
-    @cached_property
-    def copies(self) -> Ints:
-        """(participant,): the number of each set of copies."""
-        return copies(self.votes)
-
-    @cached_property
-    def alike(self) -> Floats:
-        """(participant, participant): on how many inputs two agree."""
-        return agreements(self.votes)
-
-    @cached_property
-    def both(self) -> Floats:
-        """(participant, participant): on how many inputs both voted."""
-        cast = (self.votes >= 0).astype(np.float32)
-        return np.asarray(cast @ cast.T, dtype=np.float64)
-
-    @cached_property
-    def fold(self) -> Ints:
-        """(input,): the third in which each is left out; always the same."""
-        return np.random.default_rng(0).permutation(self.votes.shape[1]) % FOLDS
-
-    @cached_property
-    def without_a_fold(self) -> tuple[Heard, ...]:
-        """The same votes without each of the thirds."""
-        return tuple(Heard(self.votes[:, self.fold != each], self.classes) for each in range(FOLDS))
-
-
-def refine(own: int, heard: Heard, accuracy: float) -> Refined | None:
-    """The answer that follows from one's own votes, right with this chance; None if nobody speaks for one."""
-    votes, one_hot, copies = heard.votes, heard.one_hot, heard.copies
+    ``alike`` (participant, participant) says on how many inputs two agree.
+    """
     classes, inputs = one_hot.shape[1:]
     belief = min(max(accuracy, 1.1 / classes), _MOST)
     answer = np.full((classes, inputs), 1 / classes)
@@ -102,7 +57,7 @@ def refine(own: int, heard: Heard, accuracy: float) -> Refined | None:
     answer[:, told] = (1 - belief) / (classes - 1)
     answer[votes[own, told], told] = belief
 
-    trust = own_correlation(own, heard)
+    trust = own_correlation(own, one_hot, alike)
     # One of each set of copies is heard, and oneself is not: the answer must be what others say, or one's own
     # votes would be recognised in themselves.
     witness = np.zeros(len(votes), dtype=np.bool_)
@@ -111,24 +66,25 @@ def refine(own: int, heard: Heard, accuracy: float) -> Refined | None:
     score = _weighed(np.where(witness, trust, 0.0), one_hot)
     voice = np.ones(len(votes))
     for steps in _STEPS:
-        group, voice = groups(one_hot, copies, score, np.sign(trust).astype(np.int64), heard.alike)
-        believed = np.flatnonzero((trust != 0) & witness)
-        if not len(believed):
+        group, voice = groups(one_hot, copies, alike, score, np.sign(trust).astype(np.int64))
+        heard = np.flatnonzero((trust != 0) & witness)
+        if not len(heard):
             return None
-        code = _testimony(votes, believed, group[believed], classes)
+        code = _testimony(votes, heard, group[heard], classes)
         answer, score = _iterate(answer, code, steps)
         counts = expected_counts(one_hot, answer)
         trust = informedness(counts)
     return Refined(counts, voice)
 
 
-def own_correlation(own: int, heard: Heard) -> Floats:
+def own_correlation(own: int, one_hot: Singles, alike: Floats) -> Floats:
     """Correlation of everybody's votes with one's own, shrunk by two standard errors."""
-    inputs = heard.votes.shape[1]
-    spread = np.diag(heard.alike) / inputs - (heard.shares**2).sum(axis=1)
+    n, _, inputs = one_hot.shape
+    shares = one_hot.mean(axis=2, dtype=np.float64)
+    spread = np.diag(alike) / inputs - (shares**2).sum(axis=1)
     live = (spread > 1e-9) & (spread[own] > 1e-9)
-    covariance = heard.alike[own] / inputs - heard.shares @ heard.shares[own]
-    raw = np.divide(covariance, np.sqrt(np.abs(spread * spread[own])), out=np.zeros(len(spread)), where=live)
+    covariance = alike[own] / inputs - shares @ shares[own]
+    raw = np.divide(covariance, np.sqrt(np.abs(spread * spread[own])), out=np.zeros(n), where=live)
     return _shrunk(raw, SHRINK / np.sqrt(inputs))
 
 
