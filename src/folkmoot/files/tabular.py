@@ -5,8 +5,8 @@ between its cells, which its first line shows; or parquet; or a data frame in me
 skipped. Where semicolons or tabs separate the cells, 3,14 is a number, as spreadsheets of many countries
 write it; thousands separators are refused. Every message names the file and the line.
 
-Pandas numbers rows, where people look for lines, and nodes, which read tables of others, would need it for this
-alone. Parquet is read by pyarrow.
+Pandas numbers rows, where people look for lines, and nodes, which read tables of others, would need it for
+this alone. Parquet is read by pyarrow.
 """
 
 from __future__ import annotations
