@@ -68,7 +68,7 @@ test-slow: $(VENV)/slow
 	$(BIN)/pytest -n auto -m slow
 
 # Each writes its part of benchmarks/results.json, from which docs/measurements.md is made.
-BENCHMARKS := startup theory simulation gpu learning trust cluster player
+BENCHMARKS := startup theory simulation gpu learning trust cluster player network
 PARTS := $(BENCHMARKS:%=bench-%)
 
 # One after the other, so that they do not slow each other. One that fails costs only its own part; what is there for

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot import Neighbours, Slush, Snowball, Trusting, deliberate
+from folkmoot import Slush, deliberate
 from folkmoot.outlook import FBA, QuorumSet, propose
 from folkmoot.sampling import Others
 from folkmoot.simulation.kernels import bitsliced, flip
@@ -114,40 +114,6 @@ def _results() -> Results:
     )
 
 
-def by_trust(votes: Any) -> dict[str, object]:
-    """Asking whom one trusts against asking anybody, on one thread; for as many requests."""
-    trust = np.random.default_rng(1).normal(1, 0.7, (N, N))
-    slush, snowball = Slush(K, ALPHA), Snowball(K, ALPHA)
-    law, weighted = Trusting(trust), Trusting(trust, weighted=True)
-
-    def seconds(protocol: Any, **options: Any) -> tuple[float, Any]:
-        outcome = deliberate(votes, protocol, threads=1, **options)
-        return best_of(7, lambda: deliberate(votes, protocol, threads=1, **options)), outcome
-
-    uniform, anybody_asked = seconds(slush, sampling=Neighbours(1 - np.eye(N)))
-    trusting, trusted_asked = seconds(slush, sampling=law)
-    results: dict[str, object] = {
-        "by trust, explicit kernel, times its uniform law (target 2)": round(
-            trusting / int(trusted_asked.queries) / (uniform / int(anybody_asked.queries)), 2
-        )
-    }
-    full, unanimous = seconds(Slush(K, K), sampling=law, batch="shared")
-    for name, protocol, sampling in (
-        ("by trust, shared batch, Slush (bit-sliced)", slush, law),
-        ("by trust, shared batch, weighted tally (shared kernel)", slush, weighted),
-        ("by trust, shared batch, Snowball (shared kernel)", snowball, law),
-    ):
-        options: dict[str, Any] = {"sampling": sampling, "batch": "shared"}
-        fast, _ = seconds(protocol, **options)
-        slow, _ = seconds(protocol, record=True, **options)  # the explicit kernel, with the same bits
-        results[f"{name}, seconds"] = round(fast, 4)
-        results[f"{name}, times the explicit kernel (target 5)"] = round(slow / fast, 1)
-    results["by trust, shared batch, Slush with alpha = k, updates a second"] = round(
-        N * int(unanimous.rounds.sum()) / full
-    )
-    return results
-
-
 def by_quorum_sets() -> dict[str, object]:
     """FBA of 101 participants on 1,000 inputs."""
     rng = np.random.default_rng(2)
@@ -216,7 +182,6 @@ def measure() -> dict[str, object]:
     one = best_of(5, lambda: play(threads=1, repeats=20))
     two = best_of(5, lambda: play(threads=2, repeats=20))
     results["two threads over one (target 1.8 on a quiet machine)"] = round(one / two, 2)
-    results |= by_trust(votes)
     results |= by_quorum_sets()
     million = subprocess.run([sys.executable, "-c", MILLION], check=True, capture_output=True, text=True)
     seconds, megabytes = map(float, million.stdout.split())

@@ -177,7 +177,7 @@ def restore(archive: Path, folder: Path, *, original_is_gone: bool) -> str:
     return (
         f"restored {folder} as it was at {manifest['made']}. It has forgotten what it signed since: start it "
         f"when every motion that was put since then has passed its deadline, on {wait} at the latest "
-        f"(check it first: folkmoot doctor {folder})"
+        f"(check it first: folkmoot doctor --node {folder})"
     )
 
 

@@ -20,9 +20,9 @@ import numpy as np
 
 from folkmoot.accuracy import log_odds
 from folkmoot.adversaries import colluding_votes
+from folkmoot.aggregation import Known, PeerReview, Rows
 from folkmoot.baselines import majority, weighted_majority
 from folkmoot.pictures.palette import GREEN, ORANGE, PALE, panels
-from folkmoot.trust import check_answers, review_gold
 
 WORKERS, LIARS, TASKS, CROWDS = 39, 23, 300, 10
 
@@ -39,8 +39,9 @@ def main(path: str = "crowd.png") -> None:
         for place, size in enumerate(sizes):
             gold, batch, right = votes[:, :size], votes[:, size:], truth[size:]
             accuracy = (1 + (gold == truth[:size]).sum(axis=1)) / (2 + size)
-            review = review_gold(check_answers(gold, truth[:size], classes=2), batch)
-            answers = (majority(batch), weighted_majority(batch, log_odds(accuracy)), review.decide())
+            known = Known(rows=Rows(gold, truth[:size], np.full(size, -1)), judges=np.array([0]))
+            reviewed = PeerReview().final_votes(batch, known).votes[0]
+            answers = (majority(batch), weighted_majority(batch, log_odds(accuracy)), reviewed)
             found[:, place] += [(answer == right).mean() / CROWDS for answer in answers]
     names = ("majority", "weighed by gold", "mix of rules (--peer-review)")
     figure, (axes,) = panels(1, 1, size=(6.0, 4.0))

@@ -15,15 +15,14 @@ believe itself.
 from __future__ import annotations
 
 import sys
-import warnings
 
 import numpy as np
 
 from folkmoot import Slush, deliberate
 from folkmoot.adversaries import colluding_votes
+from folkmoot.aggregation import HoldoutTrust, Known, Rows
 from folkmoot.baselines import majority
 from folkmoot.pictures.palette import GREEN, ORANGE, PALE, panels
-from folkmoot.trust import Anchor, decide, listen
 
 N, INPUTS, SKILL, HELD_OUT = 101, 2000, 0.7, 10
 
@@ -32,15 +31,17 @@ def main(path: str = "trust.png") -> None:
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 2, INPUTS)
     honest = np.where(rng.random((N, INPUTS)) < SKILL, truth, 1 - truth)
-    anchor = Anchor.of_counts(right=round(SKILL * HELD_OUT) + 1, held_out=HELD_OUT)
+    labels = np.arange(HELD_OUT) % 2
+    answers = np.where(np.arange(HELD_OUT) < round(SKILL * HELD_OUT) + 1, labels, 1 - labels)
+    held_out = np.full((N, HELD_OUT), -1)
+    held_out[0] = answers
+    known = Known(rows=Rows(held_out, labels, np.zeros(HELD_OUT, dtype=int)), judges=np.array([0]))
     counts = list(range(0, 81, 10))
     lines: dict[str, list[float]] = {"majority": [], "Slush, k = 10, alpha = 6": [], "learnt trust": []}
     for count in counts:
         votes = honest.copy()
         votes[N - count :] = colluding_votes(INPUTS, 2, seed=1)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about an anchor that is too weak
-            trusted = decide(votes, listen(0, votes, anchor))
+        trusted = HoldoutTrust().final_votes(votes, known).votes[0]
         talk = deliberate(votes, Slush(10, 6))
         for name, accuracy in zip(
             lines,

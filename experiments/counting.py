@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
 from folkmoot.accuracy import log_odds
-from folkmoot.aggregation import Aggregation, Answers, DawidSkene, Known, Plurality, Weighted
+from folkmoot.aggregation import DawidSkene, aggregate
 from folkmoot.arrays import Floats
+from folkmoot.baselines.majority import majority_answer
+from folkmoot.baselines.weighted import weighted_answer
+from folkmoot.outcome import Answer
 from folkmoot.votes import Votes
 
 MAJORITY, WEIGHTED, DAWID_SKENE = "majority", "weighted majority", "Dawid-Skene"
 RULES: Final = (MAJORITY, WEIGHTED, DAWID_SKENE)
 
 
-def counted(name: str, votes: Votes, classes: int, skills: Floats) -> Answers:
+def counted(name: str, votes: Votes, classes: int, skills: Floats) -> Answer:
     """What the rule of this name answers; the weighted majority knows everybody's accuracy."""
-    rule: Aggregation = Plurality()
     if name == WEIGHTED:
-        rule = Weighted(np.maximum(log_odds(skills, classes), 0).tolist())
-    elif name == DAWID_SKENE:
-        rule = DawidSkene()
-    return rule.aggregate(votes, Known(classes=classes))
+        return weighted_answer(votes, log_odds(skills, classes), classes)
+    if name == DAWID_SKENE:
+        found = aggregate(votes, DawidSkene(one_coin=False), classes=classes)
+        return Answer(found.decision, found.level(classes))
+    return majority_answer(votes, classes)

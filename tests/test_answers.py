@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from folkmoot import Others, Outcome, Slush, compare
 from folkmoot.accuracy import right_by_input, share_right
 from folkmoot.adversaries import PerfectlyMalicious
-from folkmoot.aggregation import Plurality
-from folkmoot.baselines import dawid_skene
+from folkmoot.aggregation import DawidSkene, Plurality, aggregate
 from folkmoot.baselines.weighted import weighted_answer
-from folkmoot.outcome import held_by_most, most
+from folkmoot.outcome import Answer, held_by_most, most
 from folkmoot.theory import SlushChain, majority_accuracy
 from folkmoot.votes import Votes
 from support.oracles.ties import fair_accuracy, fair_consensus, fair_share
@@ -126,13 +125,19 @@ def test_without_a_round_the_consensus_is_the_majority(table: tuple[Votes, int])
     assert (talk.coverage, talk.ties) == (line.coverage, line.ties)
 
 
+def estimated(votes: Votes, classes: int) -> Answer:
+    """By Dawid and Skene."""
+    found = aggregate(votes, DawidSkene(one_coin=False), classes=classes)
+    return Answer(found.decision, found.level(classes))
+
+
 @given(renamed_tables(), st.lists(st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0]), min_size=7, max_size=7))
 def test_no_label_has_an_advantage(table: Renamed, weights: list[float]) -> None:
     """Labels of another name in another order: the same accuracy, which no rule that breaks ties has."""
     votes, classes, _, _, name = table
     other = table.colours[votes]
     given_, renamed = (weighted_answer(v, weights[: len(votes)], classes) for v in (votes, other))
-    skilled, again = (dawid_skene(v, classes) for v in (votes, other))
+    skilled, again = (estimated(v, classes) for v in (votes, other))
     for colour in range(classes):
         truth, called = np.full(votes.shape[1], colour), np.full(votes.shape[1], name[colour])
         for one, two in ((given_, renamed), (skilled, again)):
@@ -153,7 +158,7 @@ def test_weighted_and_estimated_ties() -> None:
     answer = weighted_answer(votes, [0.3, 0.3, 0.0])
     assert share_right(answer.decision, [0, 0, 0], answer.level) == pytest.approx((0.5 + 0.5 + 0) / 3)
     # Two that always contradict each other: neither is known to be the better one.
-    found = dawid_skene([[0, 1, 0, 1], [1, 0, 1, 0]])
+    found = estimated(np.array([[0, 1, 0, 1], [1, 0, 1, 0]]), 2)
     assert found.decision.tolist() == [-1] * 4
     assert share_right(found.decision, [0, 1, 0, 0], found.level) == 0.5
 

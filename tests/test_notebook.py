@@ -26,8 +26,6 @@ from sklearn.naive_bayes import GaussianNB
 from folkmoot import explain, plot_convergence
 from folkmoot import ConsensusClassifier, Slush, compare, deliberate, plan
 from folkmoot.datasets import homogeneous_votes
-from folkmoot.trust import Anchor, CheckedNumbers, check_answers, listen
-from folkmoot.trust import review_all, review_gold, review_numbers
 
 format = InteractiveShell.instance().display_formatter.format
 NASTY = "<script>alert(1)</script>"
@@ -40,9 +38,6 @@ groups = np.array([NASTY, "mid", "south"])[np.arange(90) % 3]
 moot = ConsensusClassifier([GaussianNB()], random_state=0).fit(X, y, groups=groups)
 many = ConsensusClassifier([GaussianNB()] * 20, random_state=0)
 outcome = deliberate(votes, Slush(5, 3), record=True)
-checked = check_answers(votes[:, :60], truth[:60], np.arange(60) % 15, classes=2)
-numbers = truth[:, None] + rng.normal(size=(5, 200, 1))
-shown_numbers = CheckedNumbers(numbers[:, :60], truth[:60, None] * 1.0, np.arange(60) % 5, trim=0)
 report = compare(votes, Slush(5, 3), truth=truth, names=names, labels=[NASTY, "b"])
 things = {
     "outcome": outcome,
@@ -50,10 +45,6 @@ things = {
     "report": report,
     "participants": report.participants,
     "explanation": explain(report.outcome, 0),
-    "trust": listen(0, votes, Anchor.of_counts(right=8, held_out=10)),
-    "peer review": review_all(checked)[0],
-    "gold review": review_gold(check_answers(votes[:, :30], truth[:30], classes=2), votes[:, 30:]),
-    "number review": review_numbers(shown_numbers, [0])[0],
     "plan": plan(n=7, p=0.8, protocol="slush"),
     "moot": moot,
     "many": many,
@@ -105,8 +96,7 @@ class Read(HTMLParser):
 
 
 TABLES = [
-    "outcome", "repeated", "report", "participants", "explanation", "trust", "peer review", "gold review",
-    "number review", "plan",
+    "outcome", "repeated", "report", "participants", "explanation", "plan",
 ]  # fmt: skip
 
 
@@ -135,16 +125,6 @@ def test_an_outcome_says_what_it_came_to(shown: dict[str, dict[str, Any]]) -> No
     assert rows["decided"].startswith(f"{1 - numbers['undecided'] / 200:.3f} ")
     assert rows["agreement"].startswith(f"{numbers['agreement']:.3f} ")
     assert rows["queries"] == f"{numbers['queries']:,}"
-
-
-def test_a_view_shows_first_who_counts_for_most_and_why(shown: dict[str, dict[str, Any]]) -> None:
-    html = shown["trust"]["text/html"]
-    header, *rows = Read(html).rows
-    assert header == ["participant", "weight", "accuracy", "voice", "camp"]
-    weights = [abs(float(row[1])) for row in rows]
-    assert weights == sorted(weights, reverse=True)
-    assert "and 3 more" in html
-    assert "8 of 10 right on its holdout" in html
 
 
 @pytest.mark.parametrize("name", ["figure", "confusion"])

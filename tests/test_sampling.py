@@ -1,10 +1,7 @@
 from __future__ import annotations
 
 import math
-import random
-from collections import Counter
 from fractions import Fraction
-from typing import Any
 
 import networkx
 import numpy as np
@@ -16,16 +13,11 @@ from folkmoot.sampling import (
     Everyone,
     Neighbours,
     Others,
-    Trusting,
-    draw,
     log_binomials,
     log_tail,
     tails,
-    trust_weights,
 )
 from support.oracles import exact as oracle
-from support.oracles import trusting as trusting_oracle
-from support.statistics_of_agreement import assert_law
 
 
 @given(st.integers(1, 60), st.data())
@@ -122,73 +114,3 @@ def test_graphs_that_do_not_fit() -> None:
         Neighbours(networkx.cycle_graph(5)).check(5, 3)
     with pytest.raises(ValueError, match=r"a node per participant \(6\): got 5"):
         Neighbours(networkx.cycle_graph(5)).check(6, 2)
-
-
-@pytest.mark.parametrize(
-    ("trust", "k"), [([0, 4, 1, 2, 1], 2), ([9, 1, 1, 0, 1, -3], 2), ([3, 1, 1e9, 2], 2), ([0, 1, 7], 1)]
-)
-def test_draws_in_proportion_to_trust(trust: list[float], k: int) -> None:
-    """Against every order of draws in exact fractions; 20,000 queries of participant 0."""
-    uniform = random.Random(4).random
-    weights = trust_weights(trust, 0)
-    seen = Counter(tuple(draw(weights, k, uniform)) for _ in range(20_000))
-    law = trusting_oracle.peers_law(trust, 0, k)
-    assert_law(seen, {order: float(chance) for order, chance in law.items()})
-
-
-def test_who_trusts_no_more_than_k_asks_all_of_them_without_a_die() -> None:
-    def no_die() -> float:
-        raise AssertionError
-
-    assert draw(trust_weights([5, 3, 0, -1, 1e-300], 0), 2, no_die) == [1, 4]
-    assert draw(trust_weights([5, 3, 0, -1, 2], 0), 3, no_die) == [1, 4]
-    assert draw(trust_weights([5, 0, 0], 0), 3, no_die) == []
-
-
-def test_the_largest_uniform_number_draws_somebody_trusted() -> None:
-    weights = trust_weights([0, 1 / 3, 1 / 3, 1 / 3, 0], 0)
-    assert set(draw(weights, 2, lambda: math.nextafter(1, 0))) == {3, 2}
-    assert draw(weights, 2, lambda: 0.0) == [1, 2]
-
-
-def test_trust_is_ratios_and_the_diagonal_and_what_is_not_positive_do_not_count() -> None:
-    law = Trusting(np.array([[math.nan, 2, 4], [-1, math.inf, 0], [1e308, 1e-320, -1e308]]))
-    assert law.weights[:2].tolist() == [[0, 0.5, 1], [0, 0, 0]]
-    assert law.weights[2, 0] == 1
-    assert law.weights[2, 1] > 0  # ever so little trust is trust
-    assert law.trusted.tolist() == [2, 0, 2]
-    assert law == Trusting(np.array([[0, 1, 2], [0, 0, 0], [1e308, 1e-320, 0]]))
-    assert law != Trusting(law.weights, weighted=True)
-    assert len({law, Trusting(law.weights)}) == 1
-    assert law.restricted([2, 0]).weights.tolist() == [[0, 1], [1, 0]]
-    assert repr(law) == "Trusting(<3 x 3>, weighted=False)"
-    with pytest.raises(ValueError, match="read-only"):
-        law.weights[0, 1] = 7
-
-
-@pytest.mark.parametrize(
-    ("trust", "message"),
-    [
-        (np.ones(3), r"trust must be an \(n, n\) matrix, a row per asker: got shape \(3,\)"),
-        (np.ones((2, 3)), r"trust must be an \(n, n\) matrix, a row per asker: got shape \(2, 3\)"),
-        (np.ones((0, 0)), r"got shape \(0, 0\)"),
-        ([[0, 1], [math.nan, 0]], r"trust must be finite: got trust\[1, 0\]=nan"),
-        ([[0, -math.inf], [1, 0]], r"trust must be finite: got trust\[0, 1\]=-inf"),
-    ],
-)
-def test_bad_trust(trust: object, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Trusting(trust)  # type: ignore[arg-type]
-
-
-def test_trust_of_a_wrong_type_and_trust_that_does_not_fit() -> None:
-    bad: list[Any] = ["much", [[1, 2], [3]], {}]
-    for trust in bad:
-        with pytest.raises(TypeError, match=r"trust must be an \(n, n\) matrix of numbers"):
-            Trusting(trust)
-    with pytest.raises(TypeError, match="weighted must be True or False: got weighted='yes'"):
-        Trusting(np.ones((3, 3)), weighted="yes")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"trust must have a row per participant \(4\): got 3"):
-        Trusting(np.ones((3, 3))).check(4, 2)
-    with pytest.raises(ValueError, match=r"1 <= k <= n-1 .*got k=3, n=3"):
-        Trusting(np.ones((3, 3))).check(3, 3)

@@ -27,7 +27,7 @@ FOLDER = Path(__file__).parents[1] / "api"
 
 
 def pages() -> dict[str, str]:
-    """Every page by its name: of packages (``folkmoot.trust``) and of names (``folkmoot.trust.listen``)."""
+    """Every page by its name: of packages (``folkmoot.theory``) and names (``folkmoot.theory.gap``)."""
     names = public_names()
     homes = {id(thing): name for name, thing in names.items()}
     inside = {

@@ -114,7 +114,8 @@ def answers(
     for name in (MAJORITY, *names):
         if name in RULES:
             answer = counted(name, seen, 2, members.cautious)
-            found[name] = EnsembleAnswer(answer.decision[None], answer.level(2)[None])
+            level = None if answer.level is None else answer.level[None]
+            found[name] = EnsembleAnswer(answer.decision[None], level)
             continue
         outcome = deliberate(
             votes, _protocol(name, members, talk).scaled(n), adversaries=liars, truth=truth, classes=2,

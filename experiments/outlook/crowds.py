@@ -11,11 +11,12 @@ from typing import Final
 import numpy as np
 
 from experiments.femnist.writer_votes import MemberVotes
+from experiments.mechanism.frozen import held_rows
 from folkmoot.accuracy import laplace_accuracy, participant_accuracies
 from folkmoot.adversaries import Adversary, PerfectlyMalicious
+from folkmoot.aggregation import Rows
 from folkmoot.arrays import Floats, Ints
 from folkmoot.datasets import beta_accuracies
-from folkmoot.trust import Anchor
 from folkmoot.votes import Votes
 
 TRUE: Final = "true accuracies"
@@ -34,7 +35,7 @@ class Crowd:
     accuracies: Floats  # of the models: drawn ones, or on the batch
     right: Ints  # of the rows held out
     held_out: Ints
-    anchors: tuple[Anchor, ...]
+    rows: Rows  # that each holds back, with its own votes on them
     seed: int
 
     def liars(self, share: float) -> dict[int, Adversary]:
@@ -70,7 +71,7 @@ def beta_crowd(mean: float, variance: float, n: int, inputs: int, held_out: int,
         accuracies=p,
         right=(own == known).sum(axis=1),
         held_out=np.full(n, held_out),
-        anchors=tuple(Anchor.of_holdout(row, known, 2) for row in own),
+        rows=held_rows(_confusions(own, known)),
         seed=seed,
     )
 
@@ -85,6 +86,13 @@ def writers_crowd(members: MemberVotes, inputs: int) -> Crowd:
         accuracies=participant_accuracies(votes, truth),
         right=np.array(members.right),
         held_out=np.array(members.held_out),
-        anchors=tuple(Anchor.of_confusion(table) for table in members.confusion),
+        rows=held_rows(np.array(members.confusion)),
         seed=members.seed,
+    )
+
+
+def _confusions(answers: Ints, truth: Ints) -> Ints:
+    """(participant, true class, answer): how often each answer was given to each class."""
+    return np.array(
+        [[[((row == b) & (truth == a)).sum() for b in (0, 1)] for a in (0, 1)] for row in answers]
     )

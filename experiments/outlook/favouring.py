@@ -18,7 +18,16 @@ from experiments.experiment import Experiment, Finding, Plan, Result
 from experiments.femnist.single_writers import votes_cell
 from experiments.femnist.writer_votes import MemberVotes
 from experiments.outlook.crowds import BOASTED, HOLDOUT, SHUFFLED, TRUE, Crowd, beta_crowd, writers_crowd
-from experiments.outlook.methods import NOTHING, TRUST, Said, Scene, Talking, said_by_all, said_by_trust
+from experiments.outlook.methods import (
+    FINAL,
+    NOTHING,
+    TRUST,
+    Said,
+    Scene,
+    Talking,
+    said_by_all,
+    said_by_trust,
+)
 from experiments.outlook.share_panels import drawn
 from folkmoot.accuracy import standard_error
 from folkmoot.comparing.printing import plus_minus
@@ -315,7 +324,7 @@ def verdict(rows: Sequence[OutlookRow]) -> str:
         raise ValueError("the study needs talks without liars and with at most 20% of them")
     wrong, lied = of(measured.method, SHUFFLED, 0.0), of(honest.method, BOASTED, lies)
     clear = (measured.lead or 0.0) > 2 * (measured.lead_error or 0.0)
-    trust = [each for each in here if each.known == TRUST and each.method == SLUSH]
+    trust = [each for each in here if each.known == TRUST and each.method == FINAL]
     most = max(trust, key=lambda each: each.share, default=None)
     return (
         f"{'Yes' if clear else 'No'} ({crowd}): Slush is right on {slush} of the inputs, {known.method} by "

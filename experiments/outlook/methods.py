@@ -9,25 +9,25 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from experiments.outlook.crowds import BOASTED, HOLDOUT, KNOWN, Crowd
+from experiments.outlook.crowds import BOASTED, KNOWN, Crowd
 from folkmoot.accuracy import log_odds, share_right
 from folkmoot.adversaries import Adversary, handed_in
+from folkmoot.aggregation import HoldoutTrust, Known
 from folkmoot.arrays import Floats
 from folkmoot.baselines.majority import majority_answer
 from folkmoot.baselines.weighted import weighted_answer
 from folkmoot.outcome import Answer, Outcome
-from folkmoot.outlook import FBA, Hierarchy, Leaders, QuorumSet, propose
-from folkmoot.protocols import Slush, Snowball, SnowProtocol
+from folkmoot.outlook import FBA, Hierarchy, Leaders, propose
+from folkmoot.protocols import Slush, Snowball
 from folkmoot.sampling import Others
 from folkmoot.simulation import deliberate
-from folkmoot.simulation.self_anchored import Listeners, listen_first
 from folkmoot.theory import SlushChain, hierarchy_verdict, majority_accuracy
 from folkmoot.thresholds import StrongConfidence
-from folkmoot.trust import Trust, TrustWarning
 from folkmoot.votes import UNCOLOURED
 
 NOTHING: Final = "nothing"
 TRUST: Final = "learnt trust"
+FINAL: Final = "final votes"
 
 
 @dataclass(frozen=True)
@@ -175,62 +175,16 @@ def said_by_all(scene: Scene) -> list[Said]:
     return found
 
 
-def by_trust(scene: Scene) -> dict[str, SnowProtocol[Any]]:
-    """The talks of those who have learnt whom to trust, but by quorum sets."""
-    k, alpha = scene.talking.k, scene.talking.alpha
-    return {
-        "Slush": Slush(k, alpha),
-        "Snowball": Snowball(k, alpha, scene.talking.beta),
-        "local Slush": Slush(k, StrongConfidence(scene.crowd.known(HOLDOUT, scene.liars))),
-    }
-
-
 def said_by_trust(scene: Scene) -> list[Said]:
-    """Talks of those who have learnt whom to trust, and what they decide without one; nothing where nobody
-    can.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TrustWarning)
-        listeners = listen_first(
-            scene.crowd.votes,
-            scene.crowd.anchors,
-            adversaries=scene.liars,
-            truth=scene.crowd.truth,
-            classes=2,
-        )
-    if listeners is None:
-        return []
-    talking, crowd = scene.talking, scene.crowd
-    how: dict[str, Any] = {"truth": crowd.truth, "seed": crowd.seed, "classes": 2, "threads": 1}
-    silent = listeners.talk(Slush(talking.k, talking.alpha), scene.liars, rounds=0, **how)
-    found = [_of_outcome(crowd, "no talk", TRUST, silent)]
-    for name, protocol in by_trust(scene).items():
-        talked = listeners.talk(protocol, scene.liars, rounds=talking.rounds, **how)
-        found.append(_of_outcome(crowd, name, TRUST, talked))
-    for most in talking.slices:
-        outcome = _federated_by_trust(scene, listeners, most)
-        found.append(_of_outcome(crowd, f"federated, {most} each", TRUST, outcome))
-    return found
-
-
-def _federated_by_trust(scene: Scene, listeners: Listeners[Trust], most: int) -> Outcome:
-    """Those who anchor take the peers that they trust most into their sets; the others decide nothing."""
-    trust = np.stack([each.weight for each in listeners.trusts])
-    trust[:, ~listeners.speaking] = 0.0
-    sets: dict[str, QuorumSet | None] = {**propose(trust, most=most)}
-    for i in np.flatnonzero(~listeners.speaking).tolist():
-        sets[str(i)] = None
-    outcome = deliberate(
-        listeners.held,
-        FBA(sets),
-        adversaries=scene.liars,
-        truth=scene.crowd.truth,
-        rounds=scene.talking.rounds,
-        seed=scene.crowd.seed,
-        classes=2,
-        missing="uncoloured",
-    )
-    return replace(outcome, honest=outcome.honest & listeners.anchored)
+    """What honest participants decide that have learnt from their held-out rows whom to believe."""
+    crowd = scene.crowd
+    honest = np.setdiff1d(np.arange(len(crowd.votes)), list(scene.liars))
+    known = Known(classes=2, rows=crowd.rows, judges=honest)
+    heard = handed_in(crowd.votes, scene.liars, crowd.truth, 2)
+    held = HoldoutTrust().final_votes(heard, known).votes[honest]
+    right = held == crowd.truth
+    shares = np.stack([(held == label).mean(axis=0) for label in (0, 1)])
+    return [Said(FINAL, TRUST, float(right.mean()), agreement=float(shares.max(axis=0).mean()))]
 
 
 def _said(scene: Scene, name: str, known: str, method: Method, accuracies: Floats) -> Said:

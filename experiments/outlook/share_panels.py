@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from experiments.outlook.crowds import BOASTED, HOLDOUT
-from experiments.outlook.methods import NOTHING, TRUST
+from experiments.outlook.methods import FINAL, NOTHING, TRUST
 from folkmoot.pictures.palette import GREY, SERIES, panels
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _by_share(rows: Sequence[Row]) -> Figure:
                 label = method if style == "-" else None
                 _line(axis, here, method, known, color=colour, ls=style, label=label)
         _line(axis, here, SLUSH, NOTHING, color=GREY, ls="-", lw=2.2, label=SLUSH)
-        _line(axis, here, SLUSH, TRUST, color="black", ls="--", label="Slush by trust")
+        _line(axis, here, FINAL, TRUST, color="black", ls="--", label="final votes by holdout trust")
         axis.set(ylim=(-0.02, 1.02))
         axis.set_title(crowd if at < len(crowds) else "", fontsize=10, loc="left")
     for axis in axes[len(crowds) :]:

@@ -235,7 +235,7 @@ def _run(votes: Votes, protocol: SnowProtocol[Any], truth: Votes, seed: int) -> 
 def _counted(name: str, votes: Votes, truth: Votes, skills: Floats) -> float:
     """The accuracy of a rule that counts votes; ties share."""
     answer = counted(name, votes, 2, skills)
-    return float(share_right(answer.decision, truth, answer.level(2)))
+    return float(share_right(answer.decision, truth, answer.level))
 
 
 def _mean(values: Sequence[float] | Floats) -> Average:

@@ -16,7 +16,6 @@ from . import protocols as protocols
 from . import sampling as sampling
 from . import simulation as simulation
 from . import theory as theory
-from . import trust as trust
 from .aggregation import HoldoutTrust as HoldoutTrust
 from .aggregation import Listen as Listen
 from .aggregation import PeerReview as PeerReview
@@ -52,7 +51,6 @@ from .runs.learned import read_moot as read_moot
 from .sampling import Everyone as Everyone
 from .sampling import Neighbours as Neighbours
 from .sampling import Others as Others
-from .sampling import Trusting as Trusting
 from .simulation import Agreement as Agreement
 from .simulation import Sweep as Sweep
 from .simulation import agree as agree

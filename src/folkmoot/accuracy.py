@@ -22,7 +22,6 @@ __all__ = [
     "participant_accuracies",
     "right_by_input",
     "share_right",
-    "softmax",
     "standard_error",
     "wilson_bound",
 ]
@@ -216,34 +215,8 @@ def log_odds(p: npt.ArrayLike, classes: int = 2, *, doubt: float = LEAST_DOUBT) 
     return np.asarray(np.log((classes - 1) * kept / (1 - kept)), dtype=np.float64)
 
 
-def softmax(scores: Floats, axis: int = -1) -> Floats:
-    """Turn logarithms of odds into probabilities.
-
-    Parameters
-    ----------
-    scores : ndarray of float
-        What speaks for each colour; only differences along the axis count.
-    axis : int, default -1
-        The axis of the colours.
-
-    Returns
-    -------
-    ndarray of float
-        Probabilities that add up to 1 along the axis.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from folkmoot.accuracy import softmax
-    >>> softmax(np.log([1.0, 3.0]))
-    array([0.25, 0.75])
-    """
-    odds = np.exp(scores - scores.max(axis=axis, keepdims=True))  # the largest is 1: not all can underflow
-    return np.asarray(odds / odds.sum(axis=axis, keepdims=True))
-
-
 def standard_error(values: npt.ArrayLike) -> float | None:
-    """Compute the standard error of the mean of some values, std(ddof=1) / sqrt(n).
+    """Compute the standard error of the mean, as ``scipy.stats.sem``, but None (not NaN) for a single value.
 
     Parameters
     ----------
@@ -266,7 +239,7 @@ def standard_error(values: npt.ArrayLike) -> float | None:
 
 
 def wilson_bound(right: npt.ArrayLike, total: npt.ArrayLike, deviations: float) -> Floats:
-    """Bound a share from below or above by what was counted, with Wilson's score interval.
+    """Bound many shares, also of fractions, by what was counted: Wilson's interval, which scipy has for one.
 
     The bound is the share p at which ``right`` of ``total`` is ``deviations`` standard deviations above the
     ``total * p`` expected; with negative ``deviations``, below, which makes it an upper bound. Unlike the

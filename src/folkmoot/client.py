@@ -262,10 +262,9 @@ class Client:
         """``motions``, the newest last; ``count`` of all; ``damaged`` ones; ``invitations`` without one."""
         return dict(self._json("GET", f"/v2/motions?last={last}"))
 
-    def rounds(self, motion: str, about: int | None = None) -> dict[str, Any]:
-        """The node's own rounds in a talk; with ``about`` the answers to that input."""
-        query = "" if about is None else f"?input={about}"
-        return dict(self._json("GET", f"/v2/motions/{quote(motion, safe='')}/rounds{query}"))
+    def rounds(self, motion: str) -> dict[str, Any]:
+        """The node's own rounds in a talk that are kept; ``played``, how many there were."""
+        return dict(self._json("GET", f"/v2/motions/{quote(motion, safe='')}/rounds"))
 
     def why(self, motion: str, about: int) -> dict[str, Any]:
         """Why an input got its answer: ``text``, and the same as data in ``reason``."""

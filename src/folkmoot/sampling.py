@@ -1,19 +1,18 @@
 """Sampling laws: whom a node may ask, and the law of the answers it gets (appendix A.1).
 
-A query draws k different nodes, all alike or (``Trusting``) in proportion to the asker's trust. On the
+A query draws k different nodes, all alike. On the
 complete graph the number of answers of one colour is then hypergeometric; its logarithm is built here from
 its own factors, so that it stays exact where the probability itself is below the smallest double.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Bools, Floats, Ints
@@ -264,126 +263,16 @@ class Neighbours:
         return f"Neighbours(<{self.starts.size - 1} nodes>)"
 
 
-class Trusting:
-    """k of those an asker trusts, drawn in proportion to trust.
-
-    Peers are drawn one after the other, each in proportion to trust among those not drawn yet (successive
-    sampling; Plackett-Luce). So a query hears k different voices: with replacement one much trusted peer
-    could fill it and reach alpha by itself. Equal trust is ``Others()``, and trust of 0 and 1 ``Neighbours``.
-    The price: a peer is asked at most once a query, so that shares of the answers lag behind shares of trust
-    where k is not small.
-
-    An asker that trusts fewer than k asks all of those, with k and alpha scaled by ``SnowProtocol.scaled``:
-    two of two instead of ten of ten. One that trusts nobody asks nobody and keeps its colour.
-
-    Parameters
-    ----------
-    trust : array-like of float, shape (asker, peer)
-        Row i is the trust of asker i. Trust of 0 or less means never asked; the diagonal is ignored; in a row
-        only ratios matter.
-    weighted : bool, default False
-        With True, an answer also weighs as much as the asker trusts the peer that gave it, rescaled to k.
-        Trust then counts twice, in who is asked and in what is heard. With False, k voices are k votes.
-
-    Examples
-    --------
-    Participant 0 trusts nobody but participant 1; participant 2 trusts nobody:
-
-    >>> from folkmoot import Trusting
-    >>> law = Trusting([[0, 1, 0], [2, 0, 4], [0, 0, 0]])
-    >>> law.trusted
-    array([1, 2, 0])
-    >>> law.weights[1]
-    array([0.5, 0. , 1. ])
-    """
-
-    def __init__(self, trust: npt.ArrayLike, *, weighted: bool = False) -> None:
-        try:
-            matrix = np.array(trust, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise TypeError("trust must be an (n, n) matrix of numbers, a row per asker") from None
-        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
-            raise ValueError(f"trust must be an (n, n) matrix, a row per asker: got shape {matrix.shape}")
-        if not isinstance(weighted, (bool, np.bool_)):
-            raise TypeError(f"weighted must be True or False: got weighted={weighted!r}")
-        for asker, row in enumerate(matrix):
-            row[:] = trust_weights(row, asker)
-        matrix.flags.writeable = False
-        self.weights = matrix  # (asker, peer): what ``trust_weights`` makes of each row
-        self.weighted = bool(weighted)
-
-    def check(self, n: int, k: int) -> None:
-        """Every one of the n participants has a row, and k is not more than all others."""
-        if len(self.weights) != n:
-            raise ValueError(f"trust must have a row per participant ({n}): got {len(self.weights)}")
-        Others().check(n, k)
-
-    @property
-    def trusted(self) -> Ints:
-        """(asker,): how many peers it trusts."""
-        return np.asarray(np.count_nonzero(self.weights, axis=1), dtype=np.int64)
-
-    def restricted(self, participants: Sequence[int]) -> Trusting:
-        """The same trust among some of the participants."""
-        return Trusting(self.weights[np.ix_(participants, participants)], weighted=self.weighted)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Trusting):
-            return NotImplemented
-        return self.weighted == other.weighted and np.array_equal(self.weights, other.weights)
-
-    def __hash__(self) -> int:
-        return hash((self.weighted, self.weights.tobytes()))
-
-    def __repr__(self) -> str:
-        return f"Trusting(<{len(self.weights)} x {len(self.weights)}>, weighted={self.weighted})"
-
-
 # Whom a participant may ask.
-Sampling: TypeAlias = Everyone | Others | Neighbours | Trusting
+Sampling: TypeAlias = Everyone | Others | Neighbours
 
 
 def check_sampling(sampling: Sampling | None) -> Sampling:
     """The sampling law as given, or ``Others()``."""
     law = Others() if sampling is None else sampling
-    if not isinstance(law, (Everyone, Others, Neighbours, Trusting)):
-        raise TypeError(
-            f"sampling must be Others(), Everyone(), Neighbours(graph) or Trusting(trust): got {sampling!r}"
-        )
+    if not isinstance(law, (Everyone, Others, Neighbours)):
+        raise TypeError(f"sampling must be Others(), Everyone() or Neighbours(graph): got {sampling!r}")
     return law
-
-
-def trust_weights(trust: npt.ArrayLike, asker: int) -> Floats:
-    """One asker's trust as weights: what is not positive and its own entry are 0, the largest is 1."""
-    row = np.array(trust, dtype=np.float64)
-    row[asker] = 0.0
-    bad = np.flatnonzero(~np.isfinite(row))
-    if bad.size:
-        raise ValueError(f"trust must be finite: got trust[{asker}, {bad[0]}]={row[bad[0]]}")
-    np.maximum(row, 0.0, out=row)
-    most = row.max() or 1.0
-    # Only ratios matter, and so sums stay finite. Who is trusted ever so little stays trusted.
-    return np.maximum(row / most, np.finfo(np.float64).tiny, where=row > 0, out=np.zeros_like(row))
-
-
-def draw(weights: npt.ArrayLike, k: int, uniform: Callable[[], float]) -> list[int]:
-    """The peers of one query under ``Trusting``, in the order drawn; ``weights`` as of ``trust_weights``.
-
-    ``uniform`` gives a number in [0, 1) whenever it is called, such as ``random.Random(7).random``. Who has
-    no more than k peers of positive weight asks all of them, and no number is drawn.
-    """
-    left = np.array(weights, dtype=np.float64)
-    peers = np.flatnonzero(left > 0)
-    if peers.size <= checks.integer("k", k, least=1):
-        return [int(peer) for peer in peers]
-    drawn: list[int] = []
-    while len(drawn) < k:
-        sums = np.cumsum(left[peers])
-        place = int(np.searchsorted(sums, uniform() * sums[-1], side="right"))
-        place = min(place, peers.size - 1)  # the product can round up to the whole sum
-        drawn.append(int(peers[place]))
-        peers = np.delete(peers, place)
-    return drawn
 
 
 def _square(shape: tuple[int, ...]) -> None:

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from folkmoot import checks
 from folkmoot.accuracy import wilson_bound
 from folkmoot.arrays import Floats, Ints
+from folkmoot.votes import check_votes
 
 # Standard deviations. Each bound then holds in 80% of the cases, the level at which a holdout anchors trust.
 _SURE: Final = 0.8416
@@ -160,16 +161,15 @@ def batch_accuracies(
 
 def _agreement_bounds(votes: npt.ArrayLike, whose: Sequence[int]) -> Floats:
     """The upper bound of the agreement of each of these with a typical peer; 1 if it has none."""
-    from folkmoot.trust.counting import agreement_counts, both_voted, pack_votes
-
-    packed = pack_votes(votes)
+    cast = check_votes(votes)
     bounds = np.ones(len(whose))
     for place, own in enumerate(whose):
-        both = both_voted(packed, own)
+        both = ((cast >= 0) & (cast[own] >= 0)).sum(axis=1)
         both[own] = 0
         peers = both > 0
         if peers.any():
-            share = np.median(agreement_counts(packed, own)[peers] / both[peers])
+            alike = ((cast == cast[own]) & (cast >= 0)).sum(axis=1)
+            share = np.median(alike[peers] / both[peers])
             inputs = np.median(both[peers])
             bounds[place] = wilson_bound(share * inputs, inputs, -_SURE)
     return bounds

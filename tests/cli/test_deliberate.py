@@ -15,7 +15,7 @@ import pytest
 
 from folkmoot import Slush, StrongConfidence, deliberate, read_votes
 from folkmoot.aggregation import DawidSkene, Known, aggregate, aggregation_called
-from folkmoot.baselines import dawid_skene, majority
+from folkmoot.baselines import majority
 from support.command import assert_refused, run, run_json
 from support.crowds import sparse_crowd, write_crowd
 from support.oracles.ties import fair_accuracy
@@ -85,7 +85,7 @@ def test_json_holds_what_the_library_says(files: tuple[Path, Path]) -> None:
     assert result["majority"] == pytest.approx(float(fair_accuracy(table.votes, table.truth)))
     council = as_json(votes, "--truth", truth)
     assert council["consensus"] == council["majority"] == result["majority"]
-    known = dawid_skene(table.votes, 2).decision
+    known = aggregate(table.votes, DawidSkene(), classes=2).decision
     assert result["dawid_skene"] == (known == table.truth).mean()
     right = (table.votes == table.truth).mean(axis=1)  # no answer is not right
     assert result["mean_participant"] == pytest.approx(right.mean())

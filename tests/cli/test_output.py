@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from numba import njit
 
 from folkmoot.cli.output import COMPILING, progress_bar, progress_bars
 from folkmoot.comparing.printing import plus_minus, times
-from support.command import run
 
 
 @pytest.mark.parametrize(
@@ -26,21 +24,6 @@ def test_an_error_is_a_number_that_can_be_read(error: float | None, digits: int,
 
 def test_once() -> None:
     assert [times(count) for count in (1, 2, 10, 1000)] == ["once", "2 times", "10 times", "1,000 times"]
-
-
-def test_deliberations_that_all_come_out_the_same_have_no_error_in_the_last_digit(tmp_path: Path) -> None:
-    votes, truth = (tmp_path / name for name in ("votes.csv", "truth.csv"))
-    rows = [(task, worker) for task in range(3) for worker in range(7)]
-    votes.write_text("task,worker,label\n" + "".join(f"{t},{w},{'a' if t else 'b'}\n" for t, w in rows))
-    truth.write_text("task,label\n0,a\n1,a\n2,a\n")
-    shown = run("deliberate", votes, "--truth", truth, "--repeats", 7).stdout
-    assert "slush, 7 times" in shown
-    assert "0.666667 ± 0 " in shown
-    assert "e-" not in shown
-    once = run("deliberate", votes, "--truth", truth, "--repeats", 1).stdout
-    assert "slush, once" in once
-    assert "talked once" in once
-    assert "1 times" not in once
 
 
 class Terminal(io.StringIO):

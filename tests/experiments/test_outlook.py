@@ -12,7 +12,7 @@ import pytest
 from experiments.outlook import favouring
 from experiments.outlook.crowds import BOASTED, HOLDOUT, SHUFFLED, TRUE, beta_crowd
 from experiments.outlook.favouring import Config, OutlookPoint, OutlookResult, rows_of, verdict
-from experiments.outlook.methods import NOTHING, TRUST, Said, Scene, Talking, said_by_all, teams_of
+from experiments.outlook.methods import FINAL, NOTHING, TRUST, Said, Scene, Talking, said_by_all, teams_of
 
 pytestmark = pytest.mark.slow
 
@@ -37,8 +37,7 @@ def test_every_way_is_played_with_every_kind_of_knowledge(found: OutlookResult) 
     }
     plain = {method for method, known in played if known == NOTHING}
     assert plain == {"majority", "Slush", "Snowball", "leaders", "teams", "teams, honest delegates"}
-    by_trust = {"Slush", "Snowball", "local Slush", "no talk"}
-    assert {method for method, known in played if known == TRUST} == {*by_trust, "federated, 4 each"}
+    assert {method for method, known in played if known == TRUST} == {FINAL}
     assert not any(
         each.known == BOASTED for each in found.rows if each.share == 0
     )  # nobody is there to boast
@@ -72,7 +71,8 @@ def test_what_accuracies_are_taken_for() -> None:
     crowd = beta_crowd(0.6, 0.02, 40, 50, 20, seed=3)
     few, many = crowd.liars(0.1), crowd.liars(0.3)
     assert set(few) < set(many)
-    right = np.array([anchor.right for anchor in crowd.anchors])
+    own = crowd.rows.votes[crowd.rows.owner, np.arange(len(crowd.rows.owner))]
+    right = np.bincount(crowd.rows.owner, weights=own == crowd.rows.truth, minlength=40)
     assert (crowd.known(HOLDOUT, many) == (right + 1) / 22).all()
     boasted = crowd.known(BOASTED, many)
     honest = [i for i in range(40) if i not in many]
@@ -109,7 +109,7 @@ def made(known_gain: float = 0.1) -> list[OutlookPoint]:
             Said("weighted Slush", HOLDOUT, base + known_gain - 0.02, agreement=1.0),
             Said("weighted majority", HOLDOUT, 0.99),  # needs a centre
             Said("weighted Slush", SHUFFLED, base - 0.1, agreement=1.0),
-            Said("Slush", TRUST, 0.95, agreement=0.9),
+            Said(FINAL, TRUST, 0.95, agreement=0.9),
         ]
         if share:
             said.append(Said("weighted Slush", BOASTED, 0.0, agreement=1.0))

@@ -14,10 +14,8 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from folkmoot import Outcome, Slush, Snowball, deliberate, explain
-from folkmoot.adversaries import PerfectlyMalicious, Silent, Sleeper
+from folkmoot.adversaries import PerfectlyMalicious, Silent
 from folkmoot.explanation import Explanation
-from folkmoot.simulation.self_anchored import listen_first
-from folkmoot.trust import Anchor
 
 NAMES = ["ann", "bob", "cid", "dora", "eve", "finn", "gus"]
 LABELS = ["benign", "malignant"]
@@ -188,47 +186,6 @@ def test_weights_are_told() -> None:
     assert [voice.counts for voice in why.voices] == weights
     assert "ann 1, bob 0.5, cid 0, dora 0.5" in str(why)
     assert ("cid", "weight 0") in [(each.name, each.why) for each in why.unheard]
-
-
-@pytest.fixture(scope="module")
-def by_trust() -> Outcome:
-    rng = np.random.default_rng(2)
-    truth = rng.integers(0, 2, 250)
-    right = rng.random((12, 250)) < 0.75
-    right[:, :30] = rng.random((12, 30)) < 0.5
-    votes = np.where(right, truth, 1 - truth)
-    liars: dict[int, Any] = {1: PerfectlyMalicious(), 7: Sleeper(target=0, share=0.3)}
-    anchors: list[Anchor | None] = [*[Anchor.of_counts(16, 20)] * 11, None]
-    found = listen_first(votes, anchors, adversaries=liars, truth=truth, classes=2)
-    assert found is not None
-    return found.talk(Slush(5, 3), liars, truth=truth, classes=2, record=True, most_changed=0.0)
-
-
-def test_by_trust(by_trust: Outcome) -> None:
-    outcome = by_trust
-    assert outcome.votes is not None
-    assert outcome.opened is not None
-    assert outcome.trust is not None
-    assert outcome.restored is not None
-    restored, i = (int(x[0]) for x in np.nonzero(outcome.restored))
-    why = explain(outcome, i)
-    assert why.counted_by == "trust"
-    assert why.columns[:2] == ("first vote", "listened")
-    assert why.columns[-1] == "end"
-    weights = np.median(outcome.trust[outcome.honest], axis=0)
-    for p, voice in enumerate(why.voices):
-        assert voice.counts == weights[p]
-        assert voice.voted == f"colour {outcome.votes[p, i]}"
-        assert voice.opened == (None if outcome.opened[p, i] < 0 else f"colour {outcome.opened[p, i]}")
-    assert why.voices[restored].note.startswith(f"went back to {why.voices[restored].opened} after the talk")
-    assert [why.voices[p].part for p in (1, 7, 11)] == ["lies", "lies", "listens only"]
-    unheard = dict(why.unheard)
-    assert unheard["participant 1"] == "trusted less than chance, so not asked in the talk"
-    assert "to the whole batch too unlike what the asker held" in unheard["participant 7"]
-    assert unheard["participant 11"].startswith("no anchor of its own")
-    changed = [change.name for change in why.changes or ()]
-    assert why.voices[restored].name in changed
-    assert "weighing all votes by trust" in why.sentence
 
 
 HOSTILE = [

@@ -54,6 +54,7 @@ def three(**options: Any) -> ConsensusClassifier:
         ({}, {"groups": np.arange(60) % 5}, "groups names 5 participants, and estimators holds 3 models"),
         ({}, {"groups": np.zeros(60)}, "at least two participants: groups names one participant"),
         ({}, {"groups": np.zeros(59)}, "whose each of the 60 rows is: got 59"),
+        ({}, {"groups": "site"}, "groups must say whose each row is, one entry per row: got the text 'site'"),
         ({}, {"groups": [None, *["a"] * 59]}, r"groups\[0\] is missing"),
         ({}, {"groups": np.r_[np.nan, THREE[1:]]}, r"groups\[0\] is missing"),
         ({}, {"y": np.zeros(60)}, "y must hold at least two classes: got one class"),

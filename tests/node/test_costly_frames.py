@@ -6,6 +6,7 @@ one costs, for so long the loop stands still.
 
 from __future__ import annotations
 
+import tracemalloc
 from contextlib import suppress
 from typing import Any
 
@@ -18,6 +19,8 @@ from folkmoot.node.review import ballots_of
 from folkmoot.node.session.frames import MOST_BYTES, MOST_PARTS, Body, Reveal, Told, encoded, split
 from folkmoot.node.session.header import Header, motion_of
 from folkmoot.node.session.motion import Motion
+from folkmoot.node.session.sets import Commitments, most_bytes, value_of
+from folkmoot.node.session.sets import encoded as encoded_set
 from folkmoot.node.session.statement import Kind, Members, Said, commitment, words
 from folkmoot.node.session.terms import Terms
 from support.node.world import sign_of, verify
@@ -135,3 +138,21 @@ def test_what_honest_members_send_has_fewer_parts() -> None:
     assert sum(len(frame.reveals) for frame in frames) == 3000
     for frame in frames:
         assert len(frame.said) + len(frame.bodies) + len(frame.reveals) <= MOST_PARTS
+
+
+def test_a_named_set_is_kept_only_if_it_is_no_longer_than_a_set_can_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A liar names junk of a megabyte wherever it may say something, and sends it."""
+    costs = Costs(monkeypatch)
+    tracemalloc.start()
+    for number in range(20):
+        for kind in (Kind.PROPOSE, Kind.PREVOTE, Kind.PRECOMMIT):
+            junk = bytes([kind, number]) + bytes(MOST_BYTES - 1000)
+            named = said(LIAR, kind, number, value_of(NAME, 0, 0, junk), forged=False)
+            costs.of(Told(NAME, (named,), (Body(0, 0, junk),)))
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 3 * MOST_BYTES, "60 were sent; of each peer the last frame may wait for its time"
+    signed = ((bytes(32), bytes(64)), (bytes(31) + b"\1", bytes(64)))
+    assert len(encoded_set(Commitments(N - 1, (signed,) * N))) <= most_bytes(N)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
+from folkmoot.node.membership.members import members_of
 from folkmoot.node.review import ballots_of
+from folkmoot.node.rosters.change import Change
 from folkmoot.node.session.book import contradict
-from folkmoot.node.session.frames import Secret, read_stored
-from folkmoot.node.session.statement import Said
+from folkmoot.node.session.frames import Secret, Told, encoded, read_stored
+from folkmoot.node.session.header import Header
+from folkmoot.node.session.motion import Motion
+from folkmoot.node.session.statement import NIL, NO_ROUND, Kind, Said, words
 from folkmoot.node.session.terms import Terms
+from support.node.signed import keys_and_roster
 from support.node.storms import check
 from support.node.world import Node, Weather, World
 
@@ -75,3 +82,45 @@ def test_without_a_journal_it_contradicts_itself() -> None:
         others = [node.motion for node in world.nodes[1:] if node.motion is not None]
         accused += any(0 in motion.evidence for motion in others)
     assert accused > 0
+
+
+def of_a_motion(records: list[bytes]) -> Motion:
+    keys, roster = keys_and_roster(4)
+    header = Header(bytes.fromhex(roster.digest), 0, bytes(16), 1e9, Terms(labels=("a", "b")), inputs=1)
+    return Motion(header, members_of(roster), 0, keys[0].sign, delta=0.25, records=records)
+
+
+def of_a_change(records: list[bytes]) -> Change:
+    keys, roster = keys_and_roster(4)
+    return Change(roster, 0, keys[0].sign, lambda: [b"s" * 32], delta=0.5, records=records)
+
+
+@pytest.mark.parametrize("begin", [of_a_motion, of_a_change])
+def test_it_knows_what_it_said_however_many_rounds_that_took(
+    begin: Callable[[list[bytes]], Motion | Change],
+) -> None:
+    """The others vote for nothing 70 times; a stranger may be at most 32 rounds ahead."""
+    keys, _ = keys_and_roster(4)
+    journal: list[bytes] = []
+    one = begin([])
+    now = 0.0
+
+    def hear(kind: Kind, number: int, value: bytes) -> None:
+        slot = int(kind), 0, 0, number
+        said = tuple(
+            Said(i, *slot, NO_ROUND, value, keys[i].sign(words(one.name, i, slot, NO_ROUND, value)))
+            for i in (1, 2, 3)
+        )
+        one.received(1, encoded(Told(one.name, said)), now)
+        one.wake(now)
+        journal.extend(one.take().records)
+
+    hear(Kind.COMMIT, 0, b"c" * 32)
+    for number in range(70):
+        now += 1000.0
+        hear(Kind.PREVOTE, number, NIL)
+        hear(Kind.PRECOMMIT, number, NIL)
+    said = {each for each in one.book.everything() if each.member == 0}
+    assert max(each.round for each in said) >= 69
+    again = begin(journal)
+    assert {each for each in again.book.everything() if each.member == 0} == said

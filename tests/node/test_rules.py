@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from folkmoot.aggregation import DawidSkene, aggregate
+from folkmoot.node.rules import dawid_skene as dawid_skenes
 from folkmoot.node.rules.dawid_skene import dawid_skene
 from folkmoot.node.rules.fixed import ONE, log2, power
 from folkmoot.node.rules.numbers import median, trimmed_mean
@@ -166,6 +167,21 @@ def test_dawid_skene_minds_no_order() -> None:
     members, inputs = rng.permutation(9), rng.permutation(200)
     other = dawid_skene(votes[members][:, inputs], classes=4, least=1)
     np.testing.assert_array_equal(other.decision, found.decision[inputs])
+
+
+def test_dawid_skene_stops_early_where_there_is_much_to_look_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Votes by lot never settle: a member could hold up all others with a legal motion."""
+    looked_at: list[int] = []
+    believed = dawid_skenes._Told.believed
+
+    def counting(told: Any, logs: Any, belief: Any) -> Any:
+        looked_at.append(len(told.where))
+        return believed(told, logs, belief)
+
+    monkeypatch.setattr(dawid_skenes._Told, "believed", counting)
+    dawid_skene(np.random.default_rng(3).integers(0, 8, (7, 20_000)), classes=8, least=1)
+    assert max(looked_at) > 400_000
+    assert sum(looked_at) <= 16_000_000
 
 
 def test_dawid_skene_needs_votes_for_what_it_decides() -> None:

@@ -112,3 +112,23 @@ def test_an_invitation_is_of_as_many_rows_as_its_terms_say() -> None:
 def test_a_header_is_encoded_in_one_way() -> None:
     with pytest.raises(ValueError, match="one right way"):
         read_header(HEADER.encoded().replace(b"\xa3<f8", b"\xd9\x03<f8"), 4)
+
+
+@pytest.mark.parametrize(
+    ("n", "labels", "given", "most"),
+    [
+        (4, 2, {}, 100_000),
+        (101, 2, {}, 8_000_000 // 101),
+        (7, 2, {"rule": "dawid-skene"}, 100_000),
+        (7, 8, {"rule": "dawid-skene"}, 8_000_000 // (7 * 4 * 7)),
+        (101, 8, {"rule": "dawid-skene"}, 8_000_000 // (101 * 4 * 8)),
+        (101, 8, {"answers": "probabilities"}, 8_000_000 // (101 * 8)),
+    ],
+)
+def test_a_motion_is_no_larger_than_its_answer_can_be_computed_at_once(
+    n: int, labels: int, given: dict[str, Any], most: int
+) -> None:
+    terms = Terms(labels=tuple(map(str, range(labels))), **given)
+    msgspec.structs.replace(HEADER, terms=terms, inputs=most).check(n)
+    with pytest.raises(ValueError, match=f"1 to {min(most, 100_000):,} inputs"):
+        msgspec.structs.replace(HEADER, terms=terms, inputs=most + 1).check(n)

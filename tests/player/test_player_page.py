@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from folkmoot import Everyone, Outcome, Slush, Snowball, Trusting, deliberate, play
+from folkmoot import Everyone, Outcome, Slush, Snowball, deliberate, play
 from folkmoot.adversaries import Adversary, PerfectlyMalicious, RandomClass
 from support.browser import opened
 
@@ -154,15 +154,14 @@ def test_inputs_moots_and_participants_are_chosen(browser: Browser, three: Path)
         assert page.evaluate("document.documentElement.scrollWidth") == 500
 
 
-WEIGHTS = np.random.default_rng(1).random((14, 14))
+WEIGHTS = np.random.default_rng(1).random(14)
 TALKS: dict[str, dict[str, Any]] = {
     "one at a time": {},
     "liars that throw dice": {"adversaries": liars(RandomClass)},
     "lockstep": {"schedule": "lockstep", "adversaries": liars(PerfectlyMalicious)},
     "asks itself": {"sampling": Everyone()},
     "snowball": {"protocol": Snowball(k=6, alpha=4, beta=3)},
-    "weighted": {"sampling": Trusting(WEIGHTS, weighted=True)},
-    "guarded": {"batch": "shared", "least_likeness": 0.5, "sampling": Trusting(WEIGHTS)},
+    "weighted": {"protocol": Snowball(k=6, alpha=4, beta=3, weights=WEIGHTS.tolist())},
 }
 
 

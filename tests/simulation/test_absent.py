@@ -15,7 +15,6 @@ from folkmoot import (
     Snowball,
     Snowflake,
     StrongConfidence,
-    Trusting,
     deliberate,
     plot_convergence,
 )
@@ -192,7 +191,7 @@ def test_where_no_answer_weighs_anything_nobody_is_turned() -> None:
     assert not outcome.settled[0]
 
 
-@pytest.mark.parametrize("options", [{}, {"batch": "shared"}, {"sampling": Trusting(np.ones((9, 9)))}])
+@pytest.mark.parametrize("options", [{}, {"batch": "shared"}])
 def test_where_everybody_voted_nothing_changes(options: dict[str, Any]) -> None:
     votes = np.random.default_rng(0).integers(0, 2, (9, 50))
     plain = deliberate(votes, Slush(4, 3), **options)
@@ -206,7 +205,6 @@ def test_where_everybody_voted_nothing_changes(options: dict[str, Any]) -> None:
     [
         ("batch='shared'", {"batch": "shared"}),
         ("Neighbours", {"sampling": Neighbours(1 - np.eye(N))}),
-        ("Trusting", {"sampling": Trusting(np.ones((N, N)))}),
     ],
 )
 def test_what_cannot_be_played_is_refused(what: str, options: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 import pytest
 
-from folkmoot import Everyone, Neighbours, Outcome, Slush, Trusting, deliberate
+from folkmoot import Everyone, Neighbours, Outcome, Slush, deliberate
 from folkmoot.adversaries import Adversary, Copycat, Knows, Sees
 from folkmoot.sampling import Sampling
 from folkmoot.simulation.among import deliberate_among
@@ -69,11 +69,9 @@ def test_who_follows_and_does_not_say_how_to_be_renumbered_is_refused() -> None:
     ("law", "among_them"),
     [
         (Neighbours(GRAPH), Neighbours(GRAPH[np.ix_(THERE, THERE)])),
-        (Trusting(TRUST), Trusting(TRUST[np.ix_(THERE, THERE)])),
-        (Trusting(TRUST, weighted=True), Trusting(TRUST[np.ix_(THERE, THERE)], weighted=True)),
         (Everyone(), Everyone()),
     ],
-    ids=["graph", "trust", "weighted trust", "everyone"],
+    ids=["graph", "everyone"],
 )
 def test_the_sampling_law_among_those_who_are_there(law: Sampling, among_them: Sampling) -> None:
     assert law.restricted(THERE) == among_them
@@ -86,6 +84,5 @@ def test_the_sampling_law_among_those_who_are_there(law: Sampling, among_them: S
 def test_a_law_restricted_in_another_order_is_that_of_the_same_participants() -> None:
     order = [8, 1, 4]
     assert Neighbours(GRAPH).restricted(order) == Neighbours(GRAPH[np.ix_(order, order)])
-    assert Trusting(TRUST).restricted(order) == Trusting(TRUST[np.ix_(order, order)])
     assert Neighbours(GRAPH) != Neighbours(GRAPH.T)
     assert len({Neighbours(GRAPH), Neighbours(GRAPH.astype(float))}) == 1

@@ -8,7 +8,7 @@ import networkx
 import numpy as np
 import pytest
 
-from folkmoot import Everyone, Neighbours, Others, Slush, StrongConfidence, Trusting, deliberate
+from folkmoot import Everyone, Neighbours, Others, Slush, StrongConfidence, deliberate
 from folkmoot.adversaries import ConstantClass, Copycat, PerfectlyMalicious, Silent
 
 GOOD = np.zeros((12, 3), dtype=np.int64)
@@ -45,19 +45,6 @@ TRUST = np.ones((12, 12))
         (GOOD, Slush(3, 2), {"adversaries": {0: ConstantClass(2)}}, "0 <= choice < 2: got choice=2"),
         (GOOD, Slush(3, 2), {"sampling": Neighbours(networkx.path_graph(12))}, "node 0 has 1"),
         (GOOD, Slush(1, 1), {"sampling": Neighbours(networkx.path_graph(11))}, r"per participant \(12\)"),
-        (
-            GOOD,
-            Slush(3, 2),
-            {"sampling": Trusting(np.ones((4, 4)))},
-            r"trust must have a row per participant \(12\): got 4",
-        ),
-        (GOOD, Slush(12, 7), {"sampling": Trusting(TRUST)}, r"1 <= k <= n-1 .*got k=12, n=12"),
-        (
-            GOOD,
-            Slush(3, 2, weights=[1.0] * 12),
-            {"sampling": Trusting(TRUST, weighted=True)},
-            r"give weights= or Trusting\(..., weighted=True\), not both",
-        ),
         (GOOD, Slush(3, 2), {"schedule": "all"}, "schedule must be 'one' or 'lockstep': got 'all'"),
         (GOOD, Slush(3, 2), {"batch": "big"}, "batch must be 'independent' or 'shared': got 'big'"),
         (GOOD, Slush(3, 2), {"rounds": -1}, "rounds >= 0"),

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import folkmoot
-from folkmoot import Everyone, Neighbours, Slush, Snowball, Trusting
+from folkmoot import Everyone, Neighbours, Slush, Snowball
 from folkmoot.adversaries import ConstantClass, Knows, RandomClass, Silent
-from folkmoot.simulation.kernels import bitsliced, choice, explicit, flip, shared, table
+from folkmoot.simulation.kernels import bitsliced, choice, explicit, flip, table
 from folkmoot.simulation.kernels.arguments import Results
 from folkmoot.simulation.play_options import Options
 from folkmoot.simulation.setting import Setting
@@ -25,7 +25,6 @@ N = 20
 VOTES = np.random.default_rng(0).integers(0, 2, (N, 70))
 GAPS = np.where(np.random.default_rng(1).random((N, 70)) < 0.1, -1, VOTES)
 GRAPH = Neighbours(networkx.circulant_graph(N, [1, 2, 3]))
-TRUST = Trusting(np.ones((N, N)))
 LOCAL = Slush(5, [3 + i % 2 for i in range(N)])
 SHARED: dict[str, Any] = {"batch": "shared"}
 
@@ -42,23 +41,20 @@ SHARED: dict[str, Any] = {"batch": "shared"}
         (table, VOTES, Snowball(5, 3, 4), {}),
         (explicit, VOTES, Slush(5, 3), {"record": True}),
         (explicit, VOTES, Slush(5, 3), {"sampling": GRAPH}),
-        (explicit, VOTES, Slush(5, 3), {"sampling": TRUST}),
         (explicit, VOTES, Slush(5, 3, weights=[1.0] * N), {}),
         (explicit, VOTES, Slush(5, 3), {"adversaries": {3: RandomClass()}}),
         (bitsliced, VOTES, Slush(5, 3), SHARED),
-        (bitsliced, VOTES, Slush(15, 8), SHARED | {"sampling": TRUST}),
+        (bitsliced, VOTES, Slush(15, 8), SHARED),
         (bitsliced, VOTES, Slush(5, 3), SHARED | {"sampling": GRAPH, "adversaries": {3: Silent()}}),
         (bitsliced, VOTES, LOCAL, SHARED),
         (bitsliced, VOTES, LOCAL, SHARED | {"adversaries": {3: Silent()}, "permute": False}),
-        (shared, VOTES, LOCAL, SHARED | {"adversaries": {3: Silent()}}),
-        (shared, VOTES, Slush(16, 9), SHARED),
-        (shared, GAPS, Slush(5, 3), SHARED),
-        (shared, VOTES, Snowball(5, 3, 4), SHARED),
-        (shared, VOTES, Slush(5, 3), SHARED | {"schedule": "lockstep"}),
-        (shared, VOTES, Slush(5, 3), SHARED | {"adversaries": {3: RandomClass()}}),
+        (explicit, VOTES, LOCAL, SHARED | {"adversaries": {3: Silent()}}),
+        (explicit, VOTES, Slush(16, 9), SHARED),
+        (explicit, GAPS, Slush(5, 3), SHARED),
+        (explicit, VOTES, Snowball(5, 3, 4), SHARED),
+        (explicit, VOTES, Slush(5, 3), SHARED | {"schedule": "lockstep"}),
+        (explicit, VOTES, Slush(5, 3), SHARED | {"adversaries": {3: RandomClass()}}),
         (explicit, VOTES, Slush(5, 3), SHARED | {"record": True}),
-        (shared, VOTES, Slush(15, 8), SHARED | {"sampling": TRUST, "least_likeness": 0.8}),
-        (shared, VOTES, Slush(5, 3), SHARED | {"least_likeness": 0.8, "record": True}),
     ],
 )
 def test_the_fastest_that_can(
@@ -82,7 +78,7 @@ def test_a_batch_silent_on_some_inputs_only_is_not_for_the_bitsliced_kernel() ->
     options = Options.checked(
         70, seed=0, keys=None, repeats=1, batch="shared", record=False, permute=True, threads=1
     )
-    for liar, kernel in ((Silent(), bitsliced), (ConstantClass(1), bitsliced), (_Shy(), shared)):
+    for liar, kernel in ((Silent(), bitsliced), (ConstantClass(1), bitsliced), (_Shy(), explicit)):
         setting = Setting.checked(VOTES, Slush(5, 3), {4: liar}, None, None, "one", 10, None)
         assert choice.kernel_for(setting, options) is kernel
 

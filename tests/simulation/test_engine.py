@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import folkmoot
-from folkmoot import Everyone, Neighbours, Others, Slush, Snowball, Snowflake, Trusting
+from folkmoot import Everyone, Neighbours, Others, Slush, Snowball, Snowflake
 from folkmoot.adversaries import (
     Adversary,
     ConstantClass,
@@ -105,10 +105,8 @@ def test_an_input_does_not_depend_on_its_neighbours_in_the_batch(
 def test_bit_sliced_is_the_explicit_kernel_bit_for_bit(inputs: int, alpha: Any, liars: Any) -> None:
     votes = np.random.default_rng(inputs).integers(0, 2, (21, inputs))
     options = {"adversaries": liars, "rounds": 6, "batch": "shared", "repeats": 2, "seed": 4}
-    trust = np.random.default_rng(0).normal(1, 1, (21, 21))
-    trust[4, 5:], trust[8] = 0, -1  # five trusted peers at most, and none
     graph = Neighbours(networkx.circulant_graph(21, [1, 2, 3, 4, 5, 6]))
-    for sampling in (Others(), Everyone(), graph, Trusting(trust)):
+    for sampling in (Others(), Everyone(), graph):
         fast = deliberate(votes, Slush(10, alpha), permute=False, sampling=sampling, **options)
         slow = deliberate(votes, Slush(10, alpha), permute=False, record=True, sampling=sampling, **options)
         assert np.array_equal(fast.decisions, slow.decisions)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot import Neighbours, Slush, Trusting, compare, deliberate, plan
+from folkmoot import Neighbours, Slush, compare, deliberate, plan
 from folkmoot.adversaries import RandomClass
 from folkmoot.simulation import sweep
 from folkmoot.simulation.kernels.gpu import cuda, kernel
@@ -87,7 +87,6 @@ def test_no_driver_no_gpu_no_compiler(
         ({"batch": "shared"}, "batch='shared'"),
         ({"record": True}, "record=True"),
         ({"sampling": Neighbours(RING)}, "Neighbours"),
-        ({"sampling": Trusting(RING + 1)}, "Trusting"),
         ({"protocol": Slush(3, 2, weights=[1.0] * N)}, "weights"),
         ({"adversaries": {1: RandomClass()}}, "depend on who asks"),
     ],

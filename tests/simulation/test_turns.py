@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import folkmoot
-from folkmoot import Everyone, Neighbours, Outcome, Slush, Snowball, Snowflake, Trusting
+from folkmoot import Everyone, Neighbours, Outcome, Slush, Snowball, Snowflake
 from folkmoot.adversaries import (
     ConstantClass,
     Copycat,
@@ -23,15 +23,12 @@ from folkmoot.adversaries import (
     PerfectlyMalicious,
     RandomClass,
     Silent,
-    Sleeper,
     Stalling,
     handed_in,
 )
 from folkmoot.outcome import Change, Schedule
 from folkmoot.protocols import SnowProtocol
 from folkmoot.simulation.among import deliberate_among
-from folkmoot.simulation.self_anchored import listen_first
-from folkmoot.trust import Anchor
 from support.oracles import simulation as oracle
 
 # Participants without a vote ask and are asked, as in the paper.
@@ -139,8 +136,6 @@ LAWS: dict[str, tuple[Any, Any]] = {
     "others": (None, None),
     "everyone": (Everyone(), np.ones((N, N))),
     "graph": (Neighbours(GRAPH), networkx.to_numpy_array(GRAPH)),
-    "trust": (Trusting(TRUST), TRUST),
-    "weighted trust": (Trusting(TRUST, weighted=True), TRUST),
 }
 PROTOCOLS = (Slush(5, 3), Slush(5, SIX), Snowflake(5, 3, 3), Snowball(5, 3, 3))
 
@@ -212,43 +207,6 @@ def test_among_some_of_the_participants() -> None:
     np.testing.assert_array_equal(outcome.votes[rest], full[rest])
     assert set(outcome.liars) == {3, 10}
     assert pickle.loads(pickle.dumps(outcome)).turns(0)[0] == outcome.turns(0)[0]  # noqa: S301
-
-
-def test_by_trust_what_was_opened_with_and_taken_back() -> None:
-    rng = np.random.default_rng(2)
-    truth = rng.integers(0, 2, 250)
-    right = rng.random((N, 250)) < 0.75
-    right[:, :30] = rng.random((N, 30)) < 0.5
-    votes = np.where(right, truth, 1 - truth)
-    liars: dict[int, Any] = {
-        1: PerfectlyMalicious(), 4: Copycat(target=0), 7: Sleeper(target=0, share=0.3),
-    }  # fmt: skip
-    found = listen_first(
-        votes, [Anchor.of_counts(16, 20, CLASSES)] * N, adversaries=liars, truth=truth, classes=CLASSES
-    )
-    assert found is not None
-    outcome = found.talk(Slush(5, 3), liars, truth=truth, classes=CLASSES, record=True, most_changed=0.0)
-    assert outcome.opened is not None
-    assert outcome.restored is not None
-    assert outcome.trust is not None
-    np.testing.assert_array_equal(outcome.votes, handed_in(votes, liars, truth, CLASSES))
-    np.testing.assert_array_equal(outcome.trust[0], found.trusts[0].weight)
-    there = np.flatnonzero(found.speaking).tolist()
-    back, ignored = 0, 0
-    for i in range(40):
-        held = follow(
-            outcome, i, outcome.opened[:, i], Slush(5, 3), reach=outcome.trust > 0, liars=liars, there=there
-        )
-        for p, colour in held.items():
-            taken_back = bool(outcome.restored[p, i])
-            assert outcome.decisions[p, i] == (outcome.opened[p, i] if taken_back else colour)
-            assert taken_back == (colour != outcome.opened[p, i])  # the talk may change nothing here
-            back += taken_back
-        for turn in outcome.turns(i):  # only the sleeper is unlike the others on a fifth of the batch
-            assert all(counts == (peer != 7) for peer, counts in zip(turn.asked, turn.counted, strict=True))
-            ignored += 7 in turn.asked
-    assert back > 0
-    assert ignored > 10
 
 
 def test_how_it_was_played() -> None:

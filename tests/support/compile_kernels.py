@@ -13,7 +13,7 @@ from typing import Any, get_args
 import numpy as np
 
 import conftest  # noqa: F401 (says where compiled code is kept)
-from folkmoot import Others, Slush, Snowball, Trusting, agree, deliberate, sweep
+from folkmoot import Neighbours, Others, Slush, Snowball, agree, deliberate, sweep
 from folkmoot.adversaries import Adversary, PerfectlyMalicious, RandomClass
 from folkmoot.aggregation import Mean
 from folkmoot.outcome import Batch
@@ -30,7 +30,7 @@ def main() -> None:
         (Slush(5, 3), Others()),
         (Snowball(5, 3, 4), Others()),
         (Slush(5, 3, weights=[1.0] * 12), Others()),
-        (Slush(5, 3), Trusting(np.ones((12, 12)))),
+        (Slush(5, 3), Neighbours(np.ones((12, 12)) - np.eye(12))),
     ]
     liars: list[dict[int, Adversary]] = [{}, {0: RandomClass()}, {0: PerfectlyMalicious()}]
     for (protocol, law), batch, adversaries in product(talks, get_args(Batch), liars):

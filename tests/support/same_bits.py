@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from llvmlite import binding
 
-from folkmoot import Everyone, Neighbours, Others, Slush, Snowball, Snowflake, Trusting, agree, deliberate
+from folkmoot import Everyone, Neighbours, Others, Slush, Snowball, Snowflake, agree, deliberate
 from folkmoot.adversaries import FarAway, PerfectlyMalicious, RandomClass, Stalling
 from folkmoot.aggregation import RULES, GeometricMedian
 from folkmoot.node.answer import answer_of
@@ -68,7 +68,7 @@ def talks() -> Iterator[tuple[str, bytes]]:
     rng = np.random.default_rng(1)
     two, three = (rng.integers(0, colours, (N, 150)) for colours in (2, 3))
     gaps = np.where(rng.random(three.shape) < 0.2, -1, three)
-    trust, weights = rng.random((N, N)), rng.random(N) + 0.5
+    weights = rng.random(N) + 0.5
     ring = [[(i + step) % N for step in (1, 2, 3, 5, 8, 13)] for i in range(N)]
     graph = np.zeros((N, N), dtype=np.int64)
     for i, row in enumerate(ring):
@@ -86,10 +86,9 @@ def talks() -> Iterator[tuple[str, bytes]]:
         "absent": (gaps, Slush(5, 3), {"missing": "absent"}),
         "explicit": (three, Slush(7, 4), {"record": True, "adversaries": liars}),
         "weights": (three, Slush(7, 4, weights=weights.tolist()), {}),
-        "trust": (three, Slush(7, 4), {"sampling": Trusting(trust)}),
         "graph": (three, Slush(4, 3), {"sampling": Neighbours(graph)}),
         "bit-sliced": (two, Slush(7, 4), {"batch": "shared"}),
-        "shared": (three, Snowball(7, 4, 5), {"batch": "shared", "sampling": Trusting(trust)}),
+        "shared": (three, Snowball(7, 4, 5), {"batch": "shared"}),
         "leaders": (three, Leaders(7, 4), {}),
         "teams": (three, Hierarchy(teams, inner=Slush(4, 3), outer=Slush(4, 3)), {}),
         "quorum sets": (three, FBA(dict.fromkeys(names, QuorumSet(25, names))), {}),

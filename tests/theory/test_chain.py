@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from folkmoot import Everyone, Neighbours, Others, Trusting
+from folkmoot import Everyone, Neighbours, Others
 from folkmoot.theory import ByzantineThresholdWarning, LocalSlushChain, SlushChain, threshold_accuracy
 from support.oracles import exact as oracle
 from support.strategies import chains, draws_itself, queries, quiet_chain
@@ -308,9 +308,7 @@ def test_bad_chains_name_the_broken_inequality(arguments: dict[str, Any], messag
         SlushChain(**arguments)
 
 
-@pytest.mark.parametrize(
-    "sampling", [Neighbours(np.ones((5, 5)) - np.eye(5)), Trusting(np.ones((5, 5))), Others, None, False]
-)
+@pytest.mark.parametrize("sampling", [Neighbours(np.ones((5, 5)) - np.eye(5)), Others, None, False])
 def test_only_the_two_laws_of_the_complete_graph_have_a_chain(sampling: Any) -> None:
     for build in (
         lambda: SlushChain(5, 3, 2, sampling=sampling),

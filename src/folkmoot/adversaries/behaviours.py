@@ -274,7 +274,7 @@ class Copycat(Adversary):
 # Sleeper: votes honestly, earns trust by it, and lies in the talk, on few enough inputs not to stand out.
 #
 # A guard that drops answers which differ from what the asker holds on more than a fifth of the batch
-# (folkmoot.trust.conduct) does not see an adversary that lies on 19% and says on the rest what others hold.
+# does not see an adversary that lies on 19% and says on the rest what others hold.
 
 
 @dataclass(frozen=True)

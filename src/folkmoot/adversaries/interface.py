@@ -287,7 +287,11 @@ def _observations(sees: Sees, classes: int, participants: int) -> range:
 def check_adversaries(adversaries: Mapping[int, Liar] | None, n: int, kind: type) -> dict[int, Liar]:
     """malicious participants by number, each of this kind, and not all of them."""
     if not isinstance(adversaries, Mapping | None):
-        raise TypeError(f"adversaries must map participants to {kind.__name__}: got {adversaries!r}")
+        example = "ConstantNumber(0)" if kind.__name__ == "NumberAdversary" else "PerfectlyMalicious()"
+        raise TypeError(
+            f"adversaries must map participants to {kind.__name__}, such as {{0: {example}}}: "
+            f"got {adversaries!r}"
+        )
     liars = dict(adversaries or {})
     for participant, adversary in liars.items():
         if not isinstance(adversary, kind):

@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
+from scipy.special import softmax
 
-from folkmoot.accuracy import softmax
 from folkmoot.aggregation.ridge import Linear, fit
 from folkmoot.aggregation.telling_apart import copies, sides
 from folkmoot.arrays import Array, Bools, Features, Floats, Ints
@@ -177,7 +177,7 @@ class Panel:
         heard = self._hear(votes)
         mine = np.arange(self.votes.shape[1]) == judge
         keen = self.sharpness(review) if review.why is None else 0.0
-        common = softmax(keen * self.scores(review, votes))
+        common = softmax(keen * self.scores(review, votes), axis=1)
         rows = self._rows_of[judge]
         if len(rows) < 2 or not self._few or not self.votes[rows, judge].any():
             return common
@@ -186,12 +186,12 @@ class Panel:
         sharp, truth = self.sharpness(own), self.truth[rows]
         sure = _trust_in(self.votes[rows, judge], truth)
         unseen = (
-            softmax(keen * self._unseen(review.linear)[self.owner[review.rows] == judge]),
-            softmax(sharp * self._unseen(linear)[self.owner[known] == judge]),
+            softmax(keen * self._unseen(review.linear)[self.owner[review.rows] == judge], axis=1),
+            softmax(sharp * self._unseen(linear)[self.owner[known] == judge], axis=1),
             _forecast(self.votes[rows, judge], sure),
         )
         share = mixture(np.stack([each[np.arange(len(rows)), truth] for each in unseen], axis=1))
-        alone = softmax(sharp * self._scores(linear, *heard, self._inputs(mine)))
+        alone = softmax(sharp * self._scores(linear, *heard, self._inputs(mine)), axis=1)
         return np.asarray(share[0] * common + share[1] * alone + share[2] * _forecast(votes[:, judge], sure))
 
     def sharpness(self, review: Review) -> float:
@@ -306,7 +306,8 @@ def sharpest(scores: Floats, labels: Ints, kept: Floats | float = 1.0) -> float:
     places = np.arange(len(labels)), labels
 
     def likelihood(sharpness: float) -> float:
-        return float(np.log(softmax(sharpness * scores)[places] * (kept - other) + other + 1e-12).sum())
+        likely = softmax(sharpness * scores, axis=1)[places]
+        return float(np.log(likely * (kept - other) + other + 1e-12).sum())
 
     return float(max(np.geomspace(0.1, 50.0, 64).tolist(), key=likelihood))
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
+from scipy.special import softmax
 
 from folkmoot import checks
-from folkmoot.accuracy import softmax
 from folkmoot.aggregation.gold import LEAST_GOLD, review_gold
 from folkmoot.aggregation.interface import FinalVotes, Kind, Known, OwnAggregation, Rows
 from folkmoot.aggregation.numbers import NumberPanel
@@ -48,6 +48,7 @@ class PeerReview(OwnAggregation):
     Three of seven participants always lie. Ten rows of each tell.
 
     >>> import numpy as np
+    from scipy.special import softmax
     >>> from folkmoot.aggregation import Known, PeerReview, Rows
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.integers(0, 2, 270)
@@ -126,7 +127,7 @@ class PeerReview(OwnAggregation):
                 continue
             scores = heard.scores(review, asked.inputs)
             votes = np.where(scores.any(axis=1), scores.argmax(axis=1), UNCOLOURED)
-            likely = softmax(heard.sharpness(review) * scores)
+            likely = softmax(heard.sharpness(review) * scores, axis=1)
             finals.hold(judge, codes.back(votes), heard.weight(review), codes.spread(likely, finals.classes))
 
     def _asked(self, table: Array, kind: Kind, known: Known, rows: Rows, classes: int) -> _Asked:

@@ -1,8 +1,8 @@
 """Opinion pools: probabilities of all participants made into one, class by class.
 
 "mean" is the linear pool (Stone, 1961), the mean of the probabilities. "log" is the logarithmic pool, their
-geometric mean, scaled to add up to 1; it is the one that does not mind in which order evidence comes (Genest
-and Zidek, "Combining probability distributions", Statistical Science 1, 1986).
+geometric mean, scaled to add up to 1. Only the logarithmic pool does not mind in which order evidence comes
+(Genest and Zidek, "Combining probability distributions", Statistical Science 1, 1986).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from folkmoot import checks
 from folkmoot.aggregation.interface import NOTHING, Aggregation, Answers, Kind, Known, decided
 from folkmoot.aggregation.patterns import patterns
 from folkmoot.aggregation.trimmed_mean import mean_of_the_middle
-from folkmoot.arrays import Array, Floats
+from folkmoot.arrays import Array, Bools, Floats
 
 PoolName = Literal["mean", "log"]
 # Logarithms of smaller probabilities are those of this: one participant that rules a class out has no veto.
@@ -71,17 +71,19 @@ class Pool(Aggregation):
         for pattern, columns in patterns(said):
             block = np.moveaxis(table[np.ix_(pattern, columns)], 0, 1)
             trim = min(self.trim, (len(pattern) - 1) // 2)
-            found = self._pooled(block, trim)
-            flat = ~(found.max(axis=1) > 0)
-            found[flat] = self._pooled(block[flat], 0)
+            found, flat = self._pooled(block, trim)
+            found[flat], _ = self._pooled(block[flat], 0)
             pooled[columns] = found
         total = pooled.sum(axis=1, keepdims=True)
         shares = np.divide(pooled, total, out=np.zeros_like(pooled), where=total > 0)
         choices = np.tile(np.arange(classes), (inputs, 1))
         return decided(choices, shares, shares, np.asarray(said.any(axis=0)), _TIE)
 
-    def _pooled(self, block: Floats, trim: int) -> Floats:
+    def _pooled(self, block: Floats, trim: int) -> tuple[Floats, Bools]:
+        """The pooled probabilities up to scale, and where nothing is left of any class."""
         if self.rule == "mean":
-            return mean_of_the_middle(block, trim)
+            found = mean_of_the_middle(block, trim)
+            return found, ~(found.max(axis=-1) > 0)
         logs = mean_of_the_middle(np.log(np.maximum(block, _LEAST)), trim)
-        return np.asarray(np.exp(logs - logs.max(axis=-1, keepdims=True)))
+        most = logs.max(axis=-1)
+        return np.asarray(np.exp(logs - most[:, None])), most <= np.log(_LEAST)

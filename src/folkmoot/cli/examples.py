@@ -5,6 +5,19 @@ from __future__ import annotations
 from typing import Final
 
 EXAMPLES: Final[dict[str, tuple[str, str]]] = {
+    "learn": (
+        "learn patients.csv --target ill --group clinic",
+        "learn patients.csv --target ill --group clinic --model tree --believe peer-review --test-rows 0.3",
+    ),
+    "predict": (
+        "predict folkmoot-learn new.csv",
+        "predict folkmoot-learn new.csv --out answers.csv --json",
+    ),
+    "deliberate": (
+        "deliberate votes.csv --truth truth.csv",
+        "deliberate votes.csv --believe dawid-skene --out answers.csv --why photo-1",
+    ),
+    "plan": ("plan --n 40 --byzantine 5 --p 0.8", "plan --votes votes.csv --protocol slush"),
     "node init": (
         "node init north --model north.skops",
         "node init south --model south.skops --labels map.toml --listen 127.0.0.1:7655",

@@ -26,7 +26,7 @@ from folkmoot.aggregation import (
 from folkmoot.aggregation.aggregating import check_aggregation
 from folkmoot.aggregation.gold import gold_known
 from folkmoot.arrays import Array, Bools, Floats, Ints, Progress
-from folkmoot.comparing.how_sure.certainty import Certainty
+from folkmoot.comparing.certainty import Certainty
 from folkmoot.comparing.independence import find_independence
 from folkmoot.comparing.metric import ACCURACY, ERROR, Metric, is_there
 from folkmoot.comparing.participants import ParticipantTable, Role, participant_table

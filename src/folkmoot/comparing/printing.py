@@ -1,76 +1,8 @@
-"""How reports look: a table as plain text and as HTML, with a title above and notes below."""
+"""How reports look as plain text: a table with a title above and notes below, and numbers with errors."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, Generic, Protocol, TypeVar
-
-from folkmoot.pictures.notebook import titled
-
-
-class _Named(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
-L = TypeVar("L", bound=_Named)
-
-
-class ReportTable(ABC, Generic[L]):
-    """What has lines with names, a title and notes: as text with ``print``, as HTML in a notebook."""
-
-    lines: tuple[L, ...]
-    header: ClassVar[tuple[str, ...]]
-
-    @property
-    @abstractmethod
-    def title(self) -> str:
-        """Who talked about what."""
-
-    @property
-    @abstractmethod
-    def notes(self) -> list[str]:
-        """What else is to be known: cost, liars, faulty participants."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """What stands above the lines."""
-        return self.header
-
-    @abstractmethod
-    def _cells(self, line: L) -> tuple[str, ...]:
-        """A line as the header says."""
-
-    def line(self, name: str) -> L:
-        """Look up the line of this name.
-
-        Parameters
-        ----------
-        name : str
-            The first cell of the line, such as "majority".
-
-        Returns
-        -------
-        Line or NumberLine
-            The line.
-
-        Raises
-        ------
-        ValueError
-            If there is none; the message says which there are.
-        """
-        found = next((line for line in self.lines if line.name == name), None)
-        if found is None:
-            names = ", ".join(line.name for line in self.lines)
-            raise ValueError(f"name must be one of {names}: got {name!r}")
-        return found
-
-    def __str__(self) -> str:
-        return as_text(self.title, self.columns, [self._cells(line) for line in self.lines], self.notes)
-
-    def _repr_html_(self) -> str:
-        return titled(self.title, self.columns, [self._cells(line) for line in self.lines], self.notes)
+from collections.abc import Sequence
 
 
 def as_text(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
@@ -83,19 +15,6 @@ def as_text(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], no
         lines.append("  ".join([f"{name:<{widths[0]}}", *cells, last]).rstrip())
     lines.insert(1, "-" * max(map(len, lines)))
     return "\n".join([title, "", *lines, "", *notes])
-
-
-def who_is_not_honest(byzantine: Sequence[str], faulty: Mapping[str, str]) -> list[str]:
-    """Notes about liars and about participants that failed."""
-    lines = [f"faulty: {name!r}: {fault}" for name, fault in faulty.items()]
-    if byzantine:
-        lines.insert(0, f"{byzantine_in_words(len(byzantine))}; mean and best are of the honest ones")
-    return lines
-
-
-def byzantine_in_words(many: int) -> str:
-    """How many lie."""
-    return "1 participant is Byzantine" if many == 1 else f"{many} participants are Byzantine"
 
 
 def plus_minus(error: float | None, digits: int = 4) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
+from folkmoot.aggregation import Pool
 from folkmoot.arrays import Array, Floats
 from folkmoot.comparing.bars import draw_agreement, draw_bars
-from folkmoot.comparing.how_sure.certainty import Certainty
+from folkmoot.comparing.certainty import Certainty
 from folkmoot.comparing.independence import Independence
 from folkmoot.comparing.joining import Joining
 from folkmoot.comparing.metric import Metric
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 CONSENSUS: Final = "consensus"  # the name of the line of what the participants agree on
 _TITLES: Final = {"balanced_accuracy": "balanced", "r2": "R2"}
+_LESS: Final = 0.005  # accuracy that a pool may lose beside the labels before a report says so
 _APART: Final = 0.1  # a balanced accuracy that is further below the accuracy tells another story
 
 
@@ -276,6 +278,14 @@ class Report:
         if ties:
             then = self.filled or "left undecided; they count as the share of right classes among the tied"
             lines.append(f"{self.main.name}: {ties:g} ties, {then}")
+        labels = next((line.score for line in self.lines if line.name == "majority"), None)
+        pooled = isinstance(getattr(self.outcome, "aggregation", None), Pool)
+        score = self.main.score
+        if pooled and labels is not None and score is not None and labels - score >= _LESS:
+            lines.append(
+                f"{self.main.name}: a majority of the labels is right on {labels:.3f}, more often than these "
+                "pooled probabilities"
+            )
         if self.agreement is not None and self.main.score is None:
             lines.append(f"agreement {self.agreement:.3f}; it says nothing about who is right")
         if self.queries:
@@ -465,7 +475,7 @@ class Report:
 
     def _sure(self, what: str) -> Certainty:
         if self.certainty is None:
-            raise ValueError(f"{what} needs classes and their truth: compare(votes, truth=...)")
+            raise ValueError(f"{what} needs a council on classes, and their truth: compare(votes, truth=...)")
         return self.certainty
 
 

@@ -82,7 +82,9 @@ def own_answers(
             fitted = learnt_on(task, np.setdiff1d(whole, part))
         except (ValueError, TypeError, RuntimeError):
             return None
-        like = replace(fitted, right=participant.right, held_out=participant.held_out)
+        like = replace(
+            fitted, right=participant.right, held_out=participant.held_out, confusion=participant.confusion
+        )
         inputs = rows_of(task.X, part)
         answers = chances_of(like, inputs, classes) if soft else like.predict(inputs)
         if isinstance(answers, str):

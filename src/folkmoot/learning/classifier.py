@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from folkmoot import checks, explanation
 from folkmoot.adversaries import Adversary, PerfectlyMalicious
@@ -242,7 +242,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         ValueError
             If the aggregation shows no rows, or a label is none of ``classes_``.
         """
-        check_is_fitted(self, "participants_")
+        self._check_fitted()
         self._refer((X, y))
         return self
 
@@ -370,7 +370,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         ParticipantWarning
             If a participant's model fails, which then has no votes.
         """
-        check_is_fitted(self, "participants_")
+        self._check_fitted()
         return self._first_votes(X).table
 
     def transform(self, X: Any) -> Array:
@@ -402,7 +402,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         ndarray of str
             The participants' names; with probabilities one per class, numbered.
         """
-        check_is_fitted(self, "participants_")
+        self._check_fitted()
         names = self._names
         if self._soft:
             names = [f"{name}_{label}" for name in names for label in self.classes_.tolist()]
@@ -441,7 +441,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         ParticipantWarning
             If a participant's model fails; the others go on without it.
         """
-        check_is_fitted(self, "participants_")
+        self._check_fitted()
         self._check_parameters()
         self._check_abstaining()
         votes = self._first_votes(X)
@@ -483,7 +483,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         ValueError
             If no participant can answer.
         """
-        check_is_fitted(self, "participants_")
+        self._check_fitted()
         self._check_parameters()
         votes = self._first_votes(X)
         if groups is not None:
@@ -537,7 +537,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         Outcome
             First votes, what each holds in the end, and the decision; classes are places in ``classes_``.
         """
-        check_is_fitted(self, "participants_")
+        self._check_fitted()
         self._check_parameters()
         votes = self._first_votes(X)
         truth = None if y is None else self._as_votes(y)
@@ -656,7 +656,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
 
     def _likely_of_sites(self, votes: FirstVotes, groups: Any) -> Floats:
         rule, known = self._aggregation(), self._known(votes, classes=len(self.classes_))
-        return answers_of_sites(votes, self.participants_, groups, rule, known)
+        return answers_of_sites(votes, self.participants_, groups, rule, known, self.classes_)
 
     # ---- improving ---------------------------------------------------------------------------
 

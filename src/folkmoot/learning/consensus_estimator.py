@@ -17,7 +17,7 @@ from folkmoot.learning.diagram import diagram
 from folkmoot.learning.labels import is_missing
 from folkmoot.learning.parallel import shared_out
 from folkmoot.learning.participants import Participant, Task, stratified_shards, tell
-from folkmoot.learning.tables import check_columns, check_inputs, columns_each, rows_of
+from folkmoot.learning.tables import check_columns, check_inputs, columns_each, group_column, rows_of
 
 # Seen most where a splitter has groups and ``fit`` has none.
 _HOW_GROUPS_ARRIVE: Final = (
@@ -267,7 +267,7 @@ def _match(models: list[tuple[str, Any]], labels: list[str], by_user: bool) -> l
 
 def _check_groups(groups: Any, rows: int) -> tuple[list[str], Array]:
     """The participants' names, in the order of their groups, and the number of each row's participant."""
-    values = column_or_1d(np.asarray(groups))
+    values = group_column(groups)
     if len(values) != rows:
         raise ValueError(f"groups must say whose each of the {rows} rows is: got {len(values)} entries")
     missing = np.flatnonzero([is_missing(value) for value in values.tolist()])

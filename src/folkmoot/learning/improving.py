@@ -22,7 +22,7 @@ from folkmoot.learning.improvement import Change, Improvement, NumberChange, Num
 from folkmoot.learning.labels import as_colours
 from folkmoot.learning.own_rows import Footing, OwnRows, numbers_speak_against, speaks_against
 from folkmoot.learning.participants import Participant, Task, cross_validated, tell
-from folkmoot.learning.probabilities import chances_of
+from folkmoot.learning.probabilities import chances_of, gaps_level
 from folkmoot.learning.pseudo_labels import AgreedLabels, agree_on_labels
 from folkmoot.learning.refitting import Refitted, refit, refit_numbers
 from folkmoot.learning.tables import rows_in, rows_of, stacked
@@ -111,13 +111,13 @@ def _unseen(
     if prefit:  # then the rows given to fit are new to the models
         asked = [(person, task.X, classes) for person, task in zip(participants, tasks, strict=True)]
         given = everybody(chances_of, asked, None)
-        return [None if isinstance(each, str) else each for each in given]
+        return [None if isinstance(each, str) else gaps_level(each) for each in given]
     whole = [
         (task, person, np.arange(len(task.y)), classes, True)
         for task, person in zip(tasks, participants, strict=True)
     ]
     found: list[Floats | None] = everybody(own_answers, whole, None)
-    return found
+    return [None if each is None else gaps_level(each) for each in found]
 
 
 def _handed_in(
@@ -140,7 +140,7 @@ def _handed_in(
     votes = np.zeros((len(tasks), rows_in(asked), len(classes)))
     for i, each in enumerate(said):
         if not isinstance(each, str):
-            votes[i] = in_levels(each)
+            votes[i] = in_levels(gaps_level(each))
     for i, at in enumerate(_places(shown)):
         own = unseen[i]
         votes[i, at] = 0.0 if own is None or i in faults else in_levels(own[shown[i]])

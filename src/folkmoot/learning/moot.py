@@ -29,7 +29,7 @@ from folkmoot.learning.first_votes import FirstVotes
 from folkmoot.learning.improving import Improved, check_pool
 from folkmoot.learning.participants import Participant, Task, check_holdout, cross_validated, tell
 from folkmoot.learning.shown_rows import FEW, PUBLIC, both, chosen_rows, rows_of_tasks, votes_on_shown
-from folkmoot.learning.tables import check_inputs, rows_of
+from folkmoot.learning.tables import check_inputs, group_column, refuse_name, rows_of
 
 
 class Moot(TransformerMixin, ConsensusEstimator):
@@ -44,6 +44,10 @@ class Moot(TransformerMixin, ConsensusEstimator):
     improvement_: Any
 
     # ---- what a subclass says ----------------------------------------------------------------
+
+    @abstractmethod
+    def fit(self, X: Any = None, y: Any = None, groups: Any = None) -> Self:
+        """Let every participant fit its model, or measure one that is fitted."""
 
     @abstractmethod
     def _aggregation(self) -> Aggregation:
@@ -99,6 +103,12 @@ class Moot(TransformerMixin, ConsensusEstimator):
 
     # ---- fitting -----------------------------------------------------------------------------
 
+    def _check_fitted(self) -> None:
+        """Models that are fitted already need no ``fit``, unless rows are to measure them."""
+        if self.prefit and not hasattr(self, "participants_"):
+            self.fit()
+        check_is_fitted(self, "participants_")
+
     def _fit(
         self,
         X: Any,
@@ -109,6 +119,8 @@ class Moot(TransformerMixin, ConsensusEstimator):
         fit_params: dict[str, Any],
     ) -> None:
         weights = self._weights(fit_params)
+        refuse_name("y", y, "what is right")
+        groups = None if groups is None else group_column(groups)
         self._check_parameters()
         share = check_holdout(self.holdout)
         draw = self._start()
@@ -267,7 +279,7 @@ class Moot(TransformerMixin, ConsensusEstimator):
     @property
     def accuracies_(self) -> Floats:
         """Each participant's holdout accuracy; nan where it has none."""
-        check_is_fitted(self, "participants_")
+        self._check_fitted()
         return np.array([participant.accuracy for participant in self.participants_])
 
     def _first_votes(self, X: Any) -> FirstVotes:
@@ -292,7 +304,7 @@ class Moot(TransformerMixin, ConsensusEstimator):
     # ---- improving ---------------------------------------------------------------------------
 
     def _rows_kept(self) -> list[Task]:
-        check_is_fitted(self, "participants_")
+        self._check_fitted()
         tasks: list[Task] | None = getattr(self, "_own_rows", None)
         if tasks is None:
             how = (
@@ -352,7 +364,7 @@ class Moot(TransformerMixin, ConsensusEstimator):
             If a folder is there already, a participant sees only some columns and these have no names, a
             model cannot be written, or models give several numbers for an input.
         """
-        check_is_fitted(self, "participants_")
+        self._check_fitted()
         columns = [str(each) for each in getattr(self, "feature_names_in_", ())]
         return write_folders(folder, self._exported(), columns)
 

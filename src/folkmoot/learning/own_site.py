@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import column_or_1d
 
-from folkmoot.accuracy import laplace_accuracy
 from folkmoot.aggregation import Aggregation, Known, OwnAggregation, PeerReview
-from folkmoot.arrays import Floats, Ints
+from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.learning.first_votes import FirstVotes
 from folkmoot.learning.participants import Participant
+from folkmoot.learning.tables import group_column
 from folkmoot.votes import UNCOLOURED
 
 
@@ -23,6 +22,7 @@ def answers_of_sites(
     groups: Any,
     rule: Aggregation,
     known: Known,
+    labels: Array,
 ) -> Floats:
     """(input, class): how likely each class is, as the participant whose input it is finds.
 
@@ -31,7 +31,7 @@ def answers_of_sites(
     holdout accuracy.
     """
     whose = places_of(groups, [each.name for each in participants], votes.table.shape[1])
-    classes = int(known.classes or 0)
+    classes = len(labels)
     likely = np.full((len(whose), classes), 1 / classes)
     if isinstance(rule, PeerReview):
         for site in np.unique(whose).tolist():
@@ -49,7 +49,7 @@ def answers_of_sites(
         return likely
     for site in np.unique(whose):
         own = np.flatnonzero(whose == site)
-        likely[own] = _beside_others(votes, participants[site], int(site), own, rule, known, classes)
+        likely[own] = _beside_others(votes, participants[site], int(site), own, rule, known, labels)
     return likely
 
 
@@ -60,8 +60,9 @@ def _beside_others(
     own: Ints,
     rule: Aggregation,
     known: Known,
-    classes: int,
+    labels: Array,
 ) -> Floats:
+    classes = len(labels)
     if not participant.held_out:
         raise ValueError(
             f"groups needs a holdout by which {participant.name!r} knows how good it is on its own inputs: "
@@ -77,7 +78,7 @@ def _beside_others(
     if mine.ndim == 2:  # probabilities say it themselves
         likely = prior * np.where(np.isnan(mine), 1.0, np.maximum(mine, 1 / 512))
     else:
-        right = float(laplace_accuracy(participant.right, participant.held_out, classes))
+        right = participant.accuracy_of_answers(labels)
         said = np.where(mine == UNCOLOURED, 0, mine)
         weight = np.full((len(own), classes), (1 - right) / (classes - 1))
         weight[np.arange(len(own)), said] = right
@@ -88,7 +89,7 @@ def _beside_others(
 
 def places_of(groups: Any, names: Sequence[str], inputs: int) -> Ints:
     """(input,): the participant whose input each is."""
-    values = column_or_1d(np.asarray(groups))
+    values = group_column(groups)
     if len(values) != inputs:
         raise ValueError(f"groups must say whose each of the {inputs} inputs is: got {len(values)} entries")
     place = {name: i for i, name in enumerate(names)}

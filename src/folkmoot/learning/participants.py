@@ -118,6 +118,12 @@ class Participant:
         """Laplace's (right + 1) / (held out + 2): what to weigh votes by, never 0 or 1."""
         return float(laplace_accuracy(self.right, self.held_out))
 
+    def accuracy_of_answers(self, classes: Array) -> float:
+        """Laplace's (right + 1) / (answered + C): what an answer is worth, of rows answered with a class."""
+        known = set(classes.tolist())
+        answered = sum(times for _, said, times in self.confusion if said in known)
+        return float(laplace_accuracy(self.right, answered, len(classes)))
+
     def predict(self, X: Any) -> Array | str:
         """One answer per row of X; or, where the model fails, what went wrong."""
         try:

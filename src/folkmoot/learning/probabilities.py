@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from folkmoot.accuracy import laplace_accuracy
 from folkmoot.arrays import Array, Floats
 from folkmoot.learning.labels import as_colours
 from folkmoot.learning.participants import Participant, first_sentence
 from folkmoot.learning.tables import columns_of, rows_in
 from folkmoot.votes import UNCOLOURED, Votes
+
+_LEAD: Final = 1 / 64  # a label that is named stays the likeliest, however often it is wrong
 
 
 def has_probabilities(participant: Participant) -> bool:
@@ -23,8 +24,10 @@ def has_probabilities(participant: Participant) -> bool:
 def chances_of(participant: Participant, X: Any, classes: Array) -> Floats | str:
     """(input, class): how likely a participant finds each of the classes; or what went wrong.
 
-    One whose model gives labels only finds its label as likely as its holdout was often right, by Laplace's
-    rule; without a holdout, as likely as one vote makes it. The other classes share the rest.
+    No answer is NaN: a label that is none of the classes, or a row of NaN of a model with probabilities.
+    One whose model gives labels only finds its label as likely as the answers to its holdout were often
+    right, by Laplace's rule; without a holdout, as likely as one vote makes it. The other classes share the
+    rest.
     """
     if has_probabilities(participant):
         return _by_model(participant, X, classes)
@@ -37,7 +40,12 @@ def chances_of(participant: Participant, X: Any, classes: Array) -> Floats | str
         return "predict returned something that cannot be a label"
     if votes.ndim != 1:
         return f"predict returned the shape {answers.shape}"
-    return _one_hot(votes, len(classes), _sureness(participant, len(classes)))
+    return _one_hot(votes, len(classes), _sureness(participant, classes))
+
+
+def gaps_level(chances: Floats) -> Floats:
+    """(input, class): the same, with all classes alike where there is no answer."""
+    return np.where(np.isnan(chances), 1 / chances.shape[1], chances)
 
 
 def _by_model(participant: Participant, X: Any, classes: Array) -> Floats | str:
@@ -48,26 +56,27 @@ def _by_model(participant: Participant, X: Any, classes: Array) -> Floats | str:
     known = np.asarray(participant.model.classes_)
     if given.shape != (rows_in(X), len(known)):
         return f"predict_proba returned the shape {given.shape}"
-    if not (np.isfinite(given).all() and (given >= 0).all()):
+    there = ~np.isnan(given).all(axis=1)
+    if not (np.isfinite(given[there]).all() and (given[there] >= 0).all()):
         return "predict_proba returned numbers that are not probabilities"
     place = as_colours(known, classes)
     full = np.zeros((len(given), len(classes)))
     full[:, place[place != UNCOLOURED]] = given[:, place != UNCOLOURED]
     total = full.sum(axis=1, keepdims=True)
-    return np.where(total > 0, full / np.where(total > 0, total, 1), 1 / len(classes))
+    return np.where(total > 0, full / np.where(total > 0, total, 1), np.nan)
 
 
-def _sureness(participant: Participant, classes: int) -> float:
+def _sureness(participant: Participant, classes: Array) -> float:
     """How likely a label is that a participant names."""
     if not participant.held_out:
-        return (1 + 1 / classes) / 2  # as the share of a single vote
-    return max(float(laplace_accuracy(participant.right, participant.held_out, classes)), 1 / classes)
+        return (1 + 1 / len(classes)) / 2  # as the share of a single vote
+    return max(participant.accuracy_of_answers(classes), (1 + _LEAD) / len(classes))
 
 
 def _one_hot(votes: Votes, classes: int, sure: float) -> Floats:
-    """(input, class): ``sure`` for the vote, the rest shared; no vote, all alike."""
+    """(input, class): ``sure`` for the vote, the rest shared; NaN for no vote."""
     chances = np.full((len(votes), classes), (1 - sure) / (classes - 1))
     cast = votes != UNCOLOURED
     chances[np.flatnonzero(cast), votes[cast]] = sure
-    chances[~cast] = 1 / classes
+    chances[~cast] = np.nan
     return chances

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
+from scipy.special import softmax
 
-from folkmoot.accuracy import softmax
 from folkmoot.aggregation.panel import centred, sharpest
 from folkmoot.aggregation.ridge import STRENGTHS, fit
 from folkmoot.aggregation.telling_apart import changed, copies
@@ -366,7 +366,7 @@ def review(
             scores[rows.places] = unseen
             weights = by_rows
             sharp = sharpest(unseen, rows.labels)
-    chances = softmax(sharp * scores)
+    chances = softmax(sharp * scores, axis=1)
     if recipe.match:
         share = rows.counts + PSEUDO_COUNTS
         chances = matched(chances, share / share.sum(), pool)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from folkmoot import explanation
 from folkmoot.adversaries import FarAway, NumberAdversary
@@ -234,7 +234,7 @@ class ConsensusRegressor(RegressorMixin, Moot):
         ndarray of float, shape (participant, input) or (participant, input, output)
             The numbers, NaN for no answer.
         """
-        check_is_fitted(self, "participants_")
+        self._check_fitted()
         return self._first_votes(X).table
 
     def predict(self, X: Any, groups: Any = None) -> Floats:
@@ -258,7 +258,7 @@ class ConsensusRegressor(RegressorMixin, Moot):
         ParticipantWarning
             If a participant's model fails; the others go on without it.
         """
-        check_is_fitted(self, "participants_")
+        self._check_fitted()
         self._check_parameters()
         votes = self._first_votes(X)
         if groups is not None:
@@ -281,7 +281,7 @@ class ConsensusRegressor(RegressorMixin, Moot):
         Outcome
             First numbers, what each holds in the end, and the decision.
         """
-        check_is_fitted(self, "participants_")
+        self._check_fitted()
         self._check_parameters()
         votes = self._first_votes(X)
         outcome = Council().run(
@@ -352,7 +352,7 @@ class ConsensusRegressor(RegressorMixin, Moot):
         ndarray of str, shape (participant x output,)
             The participants' names, numbered by output where there are several.
         """
-        check_is_fitted(self, "participants_")
+        self._check_fitted()
         names = self._names
         if self.n_outputs_ > 1:
             names = [f"{name}_{output}" for name in names for output in range(self.n_outputs_)]

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from folkmoot.adversaries import Adversary, FarAway, NumberAdversary, PerfectlyMalicious
 from folkmoot.aggregation import Plurality
@@ -23,6 +22,7 @@ from folkmoot.learning.first_votes import FirstVotes
 from folkmoot.learning.labels import check_labels, with_strangers
 from folkmoot.learning.regressor import ConsensusRegressor
 from folkmoot.learning.scoring import Scoring, scorers, with_scores
+from folkmoot.learning.tables import group_column
 from folkmoot.outcome import Outcome
 from folkmoot.votes import UNCOLOURED
 
@@ -85,7 +85,7 @@ def reports(
     >>> [len(each.malicious) for each in reports(moot, data.X_test, data.y_test, [None, 2], stacking=False)]
     [0, 2]
     """
-    check_is_fitted(moot, "participants_")
+    moot._check_fitted()
     moot._check_parameters()
     wanted = None if scoring is None else scorers(scoring)
     labels = None
@@ -94,7 +94,7 @@ def reports(
         labels = with_strangers(moot.classes_, check_labels(y))
     votes = moot._first_votes(X)
     truth = _truth(moot, y, labels, votes)
-    whose = None if groups is None else column_or_1d(groups)
+    whose = None if groups is None else group_column(groups)
     names = [participant.name for participant in moot.participants_]
     alone = likeliest(votes.table) if labels is not None and votes.table.ndim == 3 else votes.table
     for each in adversaries:

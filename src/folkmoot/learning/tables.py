@@ -13,13 +13,33 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_array, validate_data
 
-from folkmoot.arrays import Ints
+from folkmoot.arrays import Array, Ints
 
 
 def column_names(X: Any) -> list[Any] | None:
     """The names of the columns of a data frame, else None."""
     names = getattr(X, "columns", None)
     return None if names is None else list(names)
+
+
+def refuse_name(argument: str, given: Any, what: str) -> None:
+    """A column's name is not the column."""
+    if isinstance(given, str):
+        raise TypeError(
+            f"{argument} must say {what}, one entry per row: got the text {given!r}; give the column itself, "
+            f"such as frame[{given!r}], and leave it out of X"
+        )
+
+
+def group_column(groups: Any) -> Array:
+    """The participant of each row, as it was given."""
+    refuse_name("groups", groups, "whose each row is")
+    values: Array = np.asarray(groups)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(f"groups must be one column: got the shape {values.shape}")
+    return values
 
 
 def check_inputs(estimator: Any, X: Any, *, reset: bool, compare: bool = True) -> Any:

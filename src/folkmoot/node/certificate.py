@@ -31,6 +31,7 @@ from folkmoot.node.session.sets import (
     REVEALS,
     Commitments,
     Revealed,
+    most_bytes,
     read_commitments,
     read_revealed,
     value_of,
@@ -52,7 +53,6 @@ from folkmoot.node.session.statement import (
 MOST_BYTES: Final = 1 << 28  # of a certificate
 _MOST_POLLS: Final = 2
 _MOST_HEADER: Final = 1 << 23  # bytes
-_MOST_ENTRY: Final = 210  # bytes of a member's two commitments in a set
 _MANY: Final = msgspec.Meta(max_length=MOST_MEMBERS)
 CAVEAT: Final = (
     "a certificate cannot show that no evidence exists, nor what a member that it leaves out would have said"
@@ -271,7 +271,7 @@ class _Where:
 
     def _quorum(self, stage: int, agreed: Agreed, what: str) -> bytes:
         """Precommits of just a quorum of different members to one set in one round; the set's hash."""
-        if len(agreed.set) > self.members.n * _MOST_ENTRY + 64:
+        if len(agreed.set) > most_bytes(self.members.n):
             raise ValueError(f"the set of {what} has too many bytes for {self.members.n} members")
         places = [place for place, _ in agreed.precommits]
         if len(places) != self.members.quorum or places != sorted(set(places)):

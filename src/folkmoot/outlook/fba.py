@@ -25,9 +25,9 @@ from folkmoot.outlook.hearing import Post, Told
 from folkmoot.outlook.members import Members
 from folkmoot.outlook.moot import Ended, Moot, outcome_of, refuse_sampling
 from folkmoot.outlook.node_list import read_nodes
-from folkmoot.outlook.queries import counted
 from folkmoot.outlook.quorum_set import QuorumSet
 from folkmoot.outlook.system import QuorumSystem
+from folkmoot.outlook.talk import counted
 from folkmoot.protocols.snow import check_weights
 
 LONGEST_DELAY: Final = 100

@@ -18,7 +18,7 @@ from folkmoot.arrays import Array, Bools, Colours, Ints, Words
 from folkmoot.outlook.ballots import NONE, PHASES, Ballots, only
 from folkmoot.outlook.evidence import Listening
 from folkmoot.outlook.moot import Moot
-from folkmoot.outlook.queries import counted, mix, runner_up
+from folkmoot.outlook.talk import counted, mix, runner_up
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 

@@ -29,7 +29,7 @@ from folkmoot.outlook import leaders
 from folkmoot.outlook.fba import FBA
 from folkmoot.outlook.leaders import leader_order, simulated_salts
 from folkmoot.outlook.moot import Ended, Moot, outcome_of, refuse_sampling
-from folkmoot.outlook.queries import counted
+from folkmoot.outlook.talk import counted
 from folkmoot.protocols import SnowProtocol
 from folkmoot.votes import UNCOLOURED, Votes
 

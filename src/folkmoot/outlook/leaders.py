@@ -8,7 +8,7 @@ rules here:
 2. A leader does not choose whom it asks: its k peers follow from the same salts (``leader_sample``). It
    shows all the answers that it got. As a label must be named by alpha of k, leaving answers out
    never helps another label: a liar that leads can stay silent, to all or to some, and that costs one round.
-3. A participant goes by its own query. Where that has no winner it goes by the leader's (``queries.led``).
+3. A participant goes by its own query. Where that has no winner it goes by the leader's (``talk.led``).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256, shake_256
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from folkmoot.arrays import Ints
 from folkmoot.outcome import Outcome
 from folkmoot.outlook.moot import Ended, Moot, outcome_of
-from folkmoot.outlook.queries import Leading, Seats, led, talk
+from folkmoot.outlook.talk import Leading, Seats, led, talk
 from folkmoot.protocols import Slush, SnowProtocol, winner
 from folkmoot.sampling import Everyone, Others, Sampling
 
@@ -66,12 +66,9 @@ def leader_order(salts: Sequence[bytes], weights: Sequence[float] | None = None)
     if len(weights) != len(salts):
         raise ValueError(f"weights must hold one weight per participant ({len(salts)}): got {len(weights)}")
     # -log(1 - u) / w is exponential with rate w, and the least of several is that of i in proportion to w[i].
-    late = [-math.log1p(-drawn[i] / 256**_WORD) for i in range(len(salts))]
+    late = [-math.log1p(-each / 256**_WORD) for each in drawn]
     return tuple(
-        sorted(
-            range(len(salts)),
-            key=lambda i: (weights[i] <= 0, late[i] / weights[i] if weights[i] > 0 else late[i], i),
-        )
+        sorted(range(len(salts)), key=lambda i: (weights[i] <= 0, late[i] / (max(weights[i], 0) or 1), i))
     )
 
 
@@ -101,22 +98,10 @@ def leader_sample(salts: Sequence[bytes], leader: int, k: int, *, itself: bool =
     >>> leader_sample([b"a", b"b", b"c", b"d"], leader=1, k=2)
     (3, 0)
     """
-    return _sample(_root(salts), len(salts), leader, k, itself)
-
-
-def leaders_and_samples(
-    salts: Sequence[bytes], k: int, weights: Sequence[float] | None = None, *, itself: bool = False
-) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
-    """The order of leaders, and each participant's sample for its rounds, by participant."""
-    root = _root(salts)
-    return leader_order(salts, weights), [_sample(root, len(salts), i, k, itself) for i in range(len(salts))]
-
-
-def _sample(root: bytes, n: int, leader: int, k: int, itself: bool) -> tuple[int, ...]:
-    urn = [i for i in range(n) if itself or i != leader]
+    urn = [i for i in range(len(salts)) if itself or i != leader]
     if not 1 <= k <= len(urn):
         raise ValueError(f"k must satisfy 1 <= k <= {len(urn)}, the peers that a leader can ask: got k={k}")
-    words = shake_256(root + b"sample" + leader.to_bytes(8, "big")).digest(_WORD * k)
+    words = shake_256(_root(salts) + b"sample" + leader.to_bytes(8, "big")).digest(_WORD * k)
     for j in range(k):  # the first steps of a shuffle
         pick = j + _word(words[_WORD * j :]) % (len(urn) - j)
         urn[j], urn[pick] = urn[pick], urn[j]
@@ -200,40 +185,29 @@ def play(moot: Moot, rule: SnowProtocol[Any], sampling: Sampling | None = None) 
     if rule.weights is not None and len(rule.weights) != n:
         raise ValueError(f"weights must hold one weight per participant ({n}): got {len(rule.weights)}")
     rule.thresholds(n)
-    if moot.shared and not moot.present.all():
+    if moot.shared and not moot.whole:
         raise ValueError(
             "batch='shared' cannot be played where some did not vote on all inputs: give "
             "missing='uncoloured', which lets them talk and adopt a colour"
         )
-
-    def leaders(seats: Seats, own: SnowProtocol[Any], repetition: int, whole: bool) -> Leading:
-        return lay_out(seats, own, moot.seed, repetition, whole=whole, itself=itself)
-
     found = []
     for repetition in range(moot.repeats):
-        found.append(
-            talk(
-                moot, rule, repetition, itself=itself, leaders=leaders if isinstance(rule, Leaders) else None
-            )
-        )
+        leads = partial(lay_out, moot, repetition, itself) if isinstance(rule, Leaders) else None
+        found.append(talk(moot, rule, repetition, itself, leads))
         if moot.progress:
             moot.progress(repetition + 1, moot.repeats)
     return found
 
 
-def lay_out(
-    seats: Seats, rule: SnowProtocol[Any], seed: int, repetition: int, *, whole: bool, itself: bool
-) -> Leading:
-    """Who leads, and whom it asks, by seat. Where some are absent each seat has a salt, else each
-    participant.
-    """
+def lay_out(moot: Moot, repetition: int, itself: bool, seats: Seats, rule: SnowProtocol[Any]) -> Leading:
+    """Who leads, and whom it asks, by seat. Each participant has a salt, or each seat if some are absent."""
     n = seats.who.shape[1]
-    numbers: Ints = seats.who[0] if whole else np.arange(n)
-    weights = rule.weights if rule.weights is None or whole else [rule.weights[i] for i in seats.who[0]]
-    salts = simulated_salts(seed, repetition, n)
-    turns, asked = leaders_and_samples(salts, rule.k, weights, itself=itself)
+    numbers = seats.who[0] if moot.whole else np.arange(n)
+    weights = rule.weights if rule.weights is None or moot.whole else [rule.weights[i] for i in seats.who[0]]
+    salts = simulated_salts(moot.seed, repetition, n)
+    asked = np.array([leader_sample(salts, i, rule.k, itself=itself) for i in numbers.tolist()])
     seat = np.argsort(numbers)
-    return Leading(seat[np.array(turns)], seat[np.array(asked)][numbers])
+    return Leading(seat[np.array(leader_order(salts, weights))], seat[asked])
 
 
 def simulated_salts(seed: int, repetition: int, participants: int) -> list[bytes]:

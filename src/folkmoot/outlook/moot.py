@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -14,16 +14,8 @@ from folkmoot import checks
 from folkmoot.adversaries import Adversary, handed_in
 from folkmoot.adversaries.interface import Liars, check_adversaries, check_told_truth, tabulated
 from folkmoot.arrays import Array, Bools, Colours, Ints, Progress
-from folkmoot.outcome import Batch, Outcome, Schedule, check_batch, check_schedule
-from folkmoot.votes import (
-    UNCOLOURED,
-    Missing,
-    Votes,
-    check_keys,
-    check_missing,
-    check_votes,
-    class_count,
-)
+from folkmoot.outcome import Outcome, check_batch, check_schedule
+from folkmoot.votes import UNCOLOURED, Missing, Votes, check_keys, check_missing, check_votes, class_count
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,22 +38,11 @@ class Moot:
 
     @classmethod
     def checked(
-        cls,
-        votes: npt.ArrayLike,
-        *,
-        adversaries: Mapping[int, Adversary] | None = None,
-        truth: npt.ArrayLike | None = None,
-        rounds: int = 50,
-        schedule: Schedule = "one",
-        batch: Batch = "independent",
-        repeats: int = 1,
-        seed: int = 0,
-        record: bool = False,
-        classes: int | None = None,
-        keys: npt.ArrayLike | None = None,
-        missing: Missing = "absent",
+        cls, votes: npt.ArrayLike, *, adversaries: Any = None, truth: Any = None, rounds: int = 50,
+        schedule: Any = "one", batch: Any = "independent", repeats: int = 1, seed: int = 0,
+        record: bool = False, classes: int | None = None, keys: Any = None, missing: Any = "absent",
         progress: Progress | None = None,
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         """The moot, or an error that names what is wrong with it; the options are those of ``deliberate``."""
         cast = check_votes(votes, classes)
         count = class_count(cast, classes, truth)
@@ -87,20 +68,27 @@ class Moot:
     @cached_property
     def honest(self) -> Bools:
         """(participant,): who follows the protocol."""
-        mask = np.ones(len(self.votes), dtype=np.bool_)
-        mask[list(self.adversaries)] = False
-        return mask
+        return ~np.isin(np.arange(len(self.votes)), list(self.adversaries))
 
     @cached_property
     def present(self) -> Bools:
         """(participant, input): who takes part."""
-        present: Bools = (self.votes != UNCOLOURED) | (self.missing != "absent")
-        return present
+        return np.asarray((self.votes != UNCOLOURED) | (self.missing != "absent"))
+
+    @property
+    def whole(self) -> bool:
+        """Whether all take part everywhere."""
+        return bool(self.present.all())
+
+    @property
+    def input_keys(self) -> Ints:
+        """(input,): what seeds the randomness of each input."""
+        return np.arange(self.votes.shape[1]) if self.keys is None else self.keys
 
     @cached_property
     def liars(self) -> Liars:
         """What the Byzantine participants see and answer, the honest ones numbered first."""
-        order = np.concatenate((np.flatnonzero(self.honest), np.flatnonzero(~self.honest)))
+        order = np.argsort(~self.honest, kind="stable")
         return tabulated(self.adversaries, self.votes, self.truth, self.classes, order)
 
     @property
@@ -129,7 +117,6 @@ def outcome_of(moot: Moot, ended: Sequence[Ended], *, sparse: bool = True) -> Ou
         parts = [np.asarray(getattr(each, field)) for each in ended]
         return parts[0] if len(parts) == 1 else np.stack(parts)
 
-    all_there = bool(moot.present[moot.honest].all())
     return Outcome(
         decisions=every("decisions"),
         honest=moot.honest,
@@ -138,13 +125,12 @@ def outcome_of(moot: Moot, ended: Sequence[Ended], *, sparse: bool = True) -> Ou
         rounds=every("rounds"),
         queries=every("queries"),
         history=every("history") if moot.record else None,
-        present=moot.present if sparse and not all_there else None,
+        present=moot.present if sparse and not moot.present[moot.honest].all() else None,
     )
 
 
 def refuse_sampling(protocol: object, sampling: object) -> None:
     """ValueError if a law is given to a protocol whose participants hear all others."""
     if sampling is not None:
-        raise ValueError(
-            f"{type(protocol).__name__} takes no sampling: it is for Slush, Snowflake and Snowball"
-        )
+        name = type(protocol).__name__
+        raise ValueError(f"{name} takes no sampling: it is for Slush, Snowflake and Snowball")

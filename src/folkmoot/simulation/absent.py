@@ -22,7 +22,7 @@ from folkmoot.adversaries.interface import Liars
 from folkmoot.arrays import Bools, Floats, Ints, Progress
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol
-from folkmoot.sampling import Neighbours, Trusting
+from folkmoot.sampling import Neighbours
 from folkmoot.simulation.play_options import Options
 from folkmoot.simulation.results import no_results
 from folkmoot.simulation.setting import Setting
@@ -35,7 +35,7 @@ def some_are_absent(missing: Missing, setting: Setting, options: Options) -> boo
     if check_missing(missing) == "uncoloured" or bool((setting.votes != UNCOLOURED).all()):
         return False
     what = "batch='shared'" if options.shared else ""
-    if isinstance(setting.sampling, (Neighbours, Trusting)):
+    if isinstance(setting.sampling, Neighbours):
         what = type(setting.sampling).__name__
     if what:
         raise ValueError(

@@ -43,7 +43,6 @@ def deliberate(
     permute: bool = True,
     keys: npt.ArrayLike | None = None,
     missing: Missing = "absent",
-    least_likeness: float = 0.0,
     device: Device = "cpu",
     progress: Progress | None = None,
 ) -> Outcome:
@@ -61,7 +60,7 @@ def deliberate(
     protocol : SnowProtocol, or any that runs itself, optional
         ``Slush``, ``Snowflake`` or ``Snowball``; ``Council()``; or a protocol of ``folkmoot.outlook``. The
         last two have ``run(votes, ...) -> Outcome`` and are handed all options but ``threads``, ``permute``,
-        ``least_likeness`` and ``device``. Default: ``Council()``.
+        and ``device``. Default: ``Council()``.
     aggregation : Aggregation, optional
         How a ``Council`` makes an answer of the table of votes, such as ``DawidSkene()``. The other protocols
         are for plain votes, with the weights and thresholds of the paper, and take none.
@@ -73,9 +72,9 @@ def deliberate(
         The right colours, for adversaries that must know them.
     rounds : int, default 50
         Rounds per participant at the most; in a round each honest one asks once, on average.
-    sampling : Others, Everyone, Neighbours or Trusting, optional
+    sampling : Others, Everyone or Neighbours, optional
         Whom a participant asks: ``Others()``, which is the default, ``Everyone()`` (the paper's law),
-        ``Neighbours(graph)`` or ``Trusting(trust)``.
+        or ``Neighbours(graph)``.
     schedule : {"one", "lockstep"}, default "one"
         One participant at a time, drawn uniformly, or all at once.
     batch : {"independent", "shared"}, default "independent"
@@ -105,9 +104,6 @@ def deliberate(
         input is absent there too; one that has a vote counts among the voters, even if it is silent.
         "uncoloured", as in the paper: it asks, is asked, and takes the first colour that wins one of its
         queries.
-    least_likeness : float, default 0.0
-        A guard for talks by trust, with ``batch="shared"``: an answer to the whole batch counts only if it is
-        what the asker holds on at least this share of the inputs on which both hold a colour. 0 counts all.
     device : {"cpu", "cuda", "auto"}, default "cpu"
         Where it is played: on the processor, on a GPU (with CuPy: ``pip install "folkmoot[gpu]"``), or on a
         GPU where one is found, plays this and there is much to play. A GPU gives the same bits,
@@ -125,7 +121,7 @@ def deliberate(
     ValueError
         If a vote is no colour, fewer than k peers can be asked, everybody is Byzantine, or an adversary must
         know the truth and is not given it; or if somebody is absent and ``batch="shared"``, ``Neighbours`` or
-        ``Trusting`` is asked for; or if ``device="cuda"`` does not play this.
+        weights are given; or if ``device="cuda"`` does not play this.
     ModuleNotFoundError, RuntimeError
         If ``device="cuda"`` and there is no CuPy, or no driver, GPU or compiler for it.
 
@@ -171,7 +167,7 @@ def deliberate(
             truth=named.truth if truth is None else truth, rounds=rounds, sampling=sampling,
             schedule=schedule, batch=batch, repeats=repeats, seed=seed, threads=threads, record=record,
             classes=classes if named.labels is None else len(named.labels), permute=permute, keys=keys,
-            missing=missing, least_likeness=least_likeness, device=device, progress=progress,
+            missing=missing, device=device, progress=progress,
         )  # fmt: skip
         return replace(outcome, names=named.names, labels=named.labels)
     array = cast("npt.ArrayLike", votes)
@@ -180,7 +176,7 @@ def deliberate(
         _refuse_aggregation(protocol, of_table)
         of_table = {}
     if isinstance(protocol, RunsItself):
-        _refuse(protocol, least_likeness=least_likeness != 0, device=device == "cuda")
+        _refuse(protocol, device=device == "cuda")
         return protocol.run(
             array,
             **of_table,
@@ -199,9 +195,7 @@ def deliberate(
             progress=progress,
         )
     liars: Any = adversaries  # checked there
-    setting = Setting.checked(
-        array, protocol, liars, truth, sampling, schedule, rounds, classes, least_likeness
-    )
+    setting = Setting.checked(array, protocol, liars, truth, sampling, schedule, rounds, classes)
     options = Options.checked(
         setting.votes.shape[1],
         seed=seed,
@@ -213,10 +207,6 @@ def deliberate(
         threads=threads,
         device=device,
     )
-    if setting.guarded and not options.shared:
-        raise ValueError(
-            f"least_likeness compares answers to a whole batch, so it needs batch='shared': got {batch!r}"
-        )
     return play(setting, options, missing, progress)
 
 

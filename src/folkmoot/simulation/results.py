@@ -52,9 +52,9 @@ def outcome_of(setting: Setting, options: Options, results: Results) -> Outcome:
 
 def noted_turns(setting: Setting, options: Options, i: int, repetition: int) -> Turns:
     """The turns of input i in one repetition, run once more with a notebook."""
-    from folkmoot.simulation.kernels import explicit, shared
+    from folkmoot.simulation.kernels import explicit
 
-    notes = (shared if setting.guarded else explicit).noted(setting, options, i, repetition)
+    notes = explicit.noted(setting, options, i, repetition)
     rounds, nodes, won, before, after = notes.rows[:, :5].astype(np.int64).T
     size, alpha = (notes.asked >= 0).sum(axis=1), setting.urns.alpha[nodes]
     return Turns(
@@ -64,8 +64,8 @@ def noted_turns(setting: Setting, options: Options, i: int, repetition: int) -> 
         alpha=alpha,
         asked=notes.asked.astype(np.int64),
         answers=notes.said,
-        counted=notes.counted,
-        tally=np.round(notes.rows[:, 5:], 9),
+        counted=notes.asked >= 0,
+        tally=np.asarray(np.round(notes.rows[:, 5:], 9), dtype=np.float64),
         won=won,
         before=before,
         after=after,

@@ -17,7 +17,6 @@ from folkmoot.adversaries import Adversary, handed_in
 from folkmoot.arrays import Floats, Ints, Progress
 from folkmoot.outcome import Outcome, PlainSlush, Schedule, Turns
 from folkmoot.protocols import Slush
-from folkmoot.sampling import Trusting
 from folkmoot.simulation.absent import play_voters, some_are_absent, voters_of
 from folkmoot.simulation.play_options import Options
 from folkmoot.simulation.results import no_results, noted_turns, outcome_of
@@ -54,7 +53,6 @@ class SnowRun:
     adversaries: Mapping[int, Adversary]
     there: Ints | None = None  # (place,): the participants of the setting, by their own numbers; None: all
     cast: Votes | None = None  # (participant, input): first votes of all, where the setting has others
-    by_trust: bool = False  # ``cast`` was weighed by trust; the setting has what came of it
 
     @property
     def protocol(self) -> Any:
@@ -74,8 +72,6 @@ class SnowRun:
     @cached_property
     def votes(self) -> Votes:
         """(participant, input): the first votes as handed in."""
-        if self.by_trust and self.cast is not None:
-            return self.cast
         own = self.setting
         seen = handed_in(own.votes, own.adversaries, own.truth, own.classes, missing=self.missing)
         if self.there is None or self.cast is None:
@@ -86,12 +82,10 @@ class SnowRun:
 
     @property
     def weights(self) -> Floats | None:
-        """(participant,): what an answer weighs to the median asker."""
-        own, law = self.setting, self.setting.sampling
+        """(participant,): what an answer weighs; None if all weigh the same."""
+        own = self.setting
         if own.protocol.weights is not None:
             return np.asarray(self._of_all(np.array(own.protocol.weights)))
-        if isinstance(law, Trusting) and law.weighted:
-            return np.asarray(self._of_all(np.median(law.weights[own.honest], axis=0)))
         return None
 
     def query(self, i: int) -> tuple[Ints, Ints]:
@@ -119,8 +113,6 @@ class SnowRun:
     def decided(self, i: int, votes: Votes, times: int, seed: int) -> Ints | None:
         """(variant, time): decisions on input i if these (participant, variant) are the first votes."""
         own = self.setting
-        if own.guarded or self.by_trust:  # these compare answers over the whole batch
-            return None
         mine = votes if self.there is None else votes[self.there]
         variants, said = votes.shape[1], own.liars
         alone = replace(
@@ -143,7 +135,7 @@ class SnowRun:
         own, place = (self._on(i)[0], 0) if self.missing == "absent" else (self.setting, i)
         if own is None or type(own.protocol) is not Slush or own.classes != 2 or own.lockstep:
             return None
-        if own.guarded or self.by_trust or not own.exchangeable:
+        if not own.exchangeable:
             return None
         named, alphas = own.fixed_counts[place], np.unique(own.honest_alpha)
         liars = len(own.adversaries)

@@ -18,9 +18,9 @@ from folkmoot.outcome import Schedule, check_schedule
 from folkmoot.protocols import Slush, SnowProtocol, check_protocol
 from folkmoot.protocols.machine import Machine, machine_of
 from folkmoot.protocols.snow import reaches
-from folkmoot.sampling import Everyone, Neighbours, Others, Sampling, Trusting, check_sampling, tails
+from folkmoot.sampling import Everyone, Neighbours, Others, Sampling, check_sampling, tails
 from folkmoot.simulation.kernels.arguments import Chances, Talk
-from folkmoot.simulation.kernels.urns import Urns, lay_out, sizes
+from folkmoot.simulation.kernels.urns import Urns, lay_out
 from folkmoot.votes import Votes, check_votes, class_count
 
 
@@ -37,7 +37,6 @@ class Setting:
     lockstep: bool
     rounds: int
     told: Liars | None = None  # what the liars answer, if that is tabulated already
-    least_likeness: float = 0.0  # an answer must be so like what its asker holds to count; 0: all do
 
     @classmethod
     def checked(
@@ -50,7 +49,6 @@ class Setting:
         schedule: Schedule,
         rounds: int,
         classes: int | None,
-        least_likeness: float = 0.0,
     ) -> Setting:
         """The setting, or an error that names what is wrong with it."""
         check_protocol(protocol)
@@ -60,10 +58,6 @@ class Setting:
             raise ValueError(f"at most 127 colours can be deliberated: got {count}")
         check_schedule(schedule)
         law = check_sampling(sampling)
-        if isinstance(law, Trusting) and law.weighted and protocol.weights is not None:
-            raise ValueError(
-                "give weights= or Trusting(..., weighted=True), not both: either weighs the answers"
-            )
         many = checks.rounds(rounds)
         n = len(cast)
         liars = check_adversaries(adversaries, n, Adversary)
@@ -76,7 +70,6 @@ class Setting:
             sampling=law,
             lockstep=schedule == "lockstep",
             rounds=many,
-            least_likeness=checks.probability("least_likeness", least_likeness),
         )
         law.check(n, protocol.k)
         if protocol.weights is not None and len(protocol.weights) != n:
@@ -107,7 +100,7 @@ class Setting:
     @cached_property
     def honest_alpha(self) -> Ints:
         """(honest,): thresholds."""
-        return np.asarray(sizes(self.sampling, self.protocol, len(self.votes))[1][self.honest])
+        return np.asarray(self.protocol.thresholds(len(self.votes))[self.honest])
 
     @cached_property
     def urns(self) -> Urns:
@@ -117,13 +110,7 @@ class Setting:
     @property
     def weighted(self) -> bool:
         """Whether some answers weigh more than others."""
-        by_trust = isinstance(self.sampling, Trusting) and self.sampling.weighted
-        return by_trust or self.protocol.weights is not None
-
-    @property
-    def guarded(self) -> bool:
-        """Whether answers are compared, over the whole batch, with what the asker holds."""
-        return self.least_likeness > 0
+        return self.protocol.weights is not None
 
     @cached_property
     def liars(self) -> Liars:
@@ -164,7 +151,8 @@ class Setting:
         So stopping there is exact. It holds if no other colour can reach anybody's threshold from the
         Byzantine answers alone that it may hear (with weights: if these never name another colour at all).
         """
-        heard, limit = self._heard
+        # Who may ask whom on a graph is not looked at.
+        limit = 1 if self.weighted else int(self.honest_alpha.min())
         inputs = self.votes.shape[1]
         answers = self.liars.answers
         closed = np.ones((inputs, self.classes), dtype=np.bool_)
@@ -179,23 +167,13 @@ class Setting:
             for other in range(self.classes):
                 if other != held:
                     names = (said == other).any(axis=2)
-                    closed[:, held] &= (heard @ names.astype(np.float32) < limit[:, None]).all(axis=0)
+                    closed[:, held] &= names.sum(axis=0) < limit
         return closed
-
-    @cached_property
-    def _heard(self) -> tuple[Array, Array]:
-        """(kind of asker, byzantine): whom it may ask, 0 or 1, and what its threshold is."""
-        limit = np.ones_like(self.honest_alpha) if self.weighted else self.honest_alpha
-        if not isinstance(self.sampling, Trusting):  # who may ask whom on a graph is not looked at
-            return np.ones((1, len(self.adversaries)), dtype=np.float32), limit.min(keepdims=True)
-        trusted = self.sampling.weights[self.honest][:, self.order[self.honest.sum() :]] > 0
-        rows = np.unique(np.column_stack((trusted, limit)), axis=0)
-        return rows[:, :-1].astype(np.float32), rows[:, -1]
 
     @cached_property
     def chances(self) -> Chances:
         """Chances that a colour held by x of the urn wins."""
-        if isinstance(self.sampling, (Neighbours, Trusting)):
+        if isinstance(self.sampling, Neighbours):
             raise ValueError("participants who may ask different peers have no common urn")
         n, k = len(self.votes), self.protocol.k
         levels, which = np.unique(self.honest_alpha, return_inverse=True)

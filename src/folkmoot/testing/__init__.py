@@ -1,4 +1,4 @@
-"""Members that attack a moot, to test one with: nodes that lie, as processes and in memory.
+"""To test a moot with: members that break the rules, as processes and on the network in memory.
 
-Nothing below imports this package: a node in production has no way to lie.
+Nothing in a node imports this package: in production it has no way to lie.
 """

@@ -45,7 +45,7 @@ def test_one_line_is_printed_and_the_folder_is_whole(here: Path) -> None:
     assert me.addresses == ("north.example:7000",)
     told = read_node_file(here / "north")
     assert told.chosen_roster(None).resolve() == here / "roster.toml"
-    assert Path(told.chosen_model(None)).resolve() == here / "model.skops"
+    assert Path(told.chosen_model()).resolve() == here / "model.skops"
     assert told.schema is not None
     assert [column.name for column in read_schema(told.schema)] == ["age", "dose"]
     storage, damaged = open_storage(here / "north", me.fingerprint, 1.0)  # a key is never without one
@@ -58,7 +58,7 @@ def test_a_map_of_labels_is_what_the_node_votes_by(here: Path) -> None:
     made("north", "--labels", "map.toml", "--holdout", "rows.csv")
     told = read_node_file(here / "north")
     assert told.labels == {"0": "no", "1": "yes"}
-    model = load_model(told.chosen_model(None), labels=told.labels)
+    model = load_model(told.chosen_model(), labels=told.labels)
     assert model.predict(np.array([[0.0, 0.0], [1.0, 1.0]])) == ["no", "yes"]
     assert tomllib.loads((here / "north" / "node.toml").read_text())["holdout"] == "../rows.csv"
 

@@ -24,7 +24,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from folkmoot.node.membership.certificates import fingerprint_of, make_certificate
-from folkmoot.node.membership.roster import Member, Roster, examine, faults, quorum
+from folkmoot.node.membership.roster import Member, Roster, examine
+from folkmoot.node.session.statement import Members, most_faults
 
 KEYS = [Ed25519PrivateKey.from_private_bytes(bytes([i]) * 32) for i in range(4)]
 
@@ -149,15 +150,13 @@ def test_the_digest_is_of_who_and_not_of_where() -> None:
     assert len({each.digest for each in [roster, *others]}) == 7
 
 
-def test_quorums_overlap_in_an_honest_participant() -> None:
+def test_quorums_overlap_in_an_honest_member() -> None:
     for n in range(1, 300):
-        f = max(each for each in range(n) if 5 * each < n)
-        assert faults(n) == f
+        f = max(each for each in range(n) if 3 * each < n)
+        members = Members(n, most_faults(n), lambda *_: True)
+        assert members.faults == f
         smallest = next(q for q in range(n + 1) if 2 * q - n > f)
-        assert quorum(n) == smallest <= n - f
-    for function in (faults, quorum):
-        with pytest.raises(ValueError, match="n must satisfy n >= 1: got n=0"):
-            function(0)
+        assert members.quorum == smallest <= members.least == n - f
 
 
 def test_files_that_people_have_edited(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ import pytest
 
 from folkmoot.cli.node import running
 from folkmoot.client import Client, NodeAwayError
-from folkmoot.local.held_ports import HeldPorts
 from folkmoot.node.log import Journal
 from folkmoot.node.membership.identity import create
 from folkmoot.node.membership.roster import Roster
@@ -43,9 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "two_models.py").write_text(MODELS)
     monkeypatch.syspath_prepend(tmp_path)
-    ports = HeldPorts(1)
-    ports.close()
-    me = create("north", name="north", listen=f"127.0.0.1:{ports.numbers[0]}")
+    me = create("north", name="north", listen="127.0.0.1:0", addresses=["127.0.0.1:1"])
     create_storage(Path("north"), me.fingerprint, 0.0)
     Roster([me.member()]).write("roster.toml")
     with Path("north/node.toml").open("a") as file:
@@ -116,9 +113,9 @@ def test_what_keeps_a_node_from_starting_is_said(folder: Path) -> None:
         run(Operation(folder), Journal("error"))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        with pytest.raises(ValueError, match=f"{address} is in use by another program"):
+        with pytest.raises(ValueError, match="is in use by another program"):
             run(Operation(folder, listen=address), Journal("error"))
-        with pytest.raises(ValueError, match=rf"{address} is in use .* with --page"):
+        with pytest.raises(ValueError, match="or give another address with --page"):
             run(Operation(folder, page=address), Journal("error"))
     other = create("other", name="other")
     Roster([other.member()]).write("roster.toml")

@@ -58,7 +58,7 @@ def _ask_everything(client: Client, played: Played) -> None:
     why = client.why(motion, 0)
     assert [each["first"] for each in why["reason"]["voters"]] == ["even"] * 3 + ["odd"] * 2
     assert why["text"].startswith("input 0: even")
-    assert client.rounds(motion, 1)["played"] == 0
+    assert client.rounds(motion)["played"] == 0
     assert motion in client.play("last")
     assert client.certificate(motion) == b"certificate"
     assert client.tell(motion, {0: "odd"})["told"] == 1

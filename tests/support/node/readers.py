@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from http.client import HTTPResponse
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -50,12 +49,12 @@ from folkmoot.sandbox.loading import _Facts
 from folkmoot.sandbox.onnx_files import check_self_contained
 from support.node.filed import archive_of, file
 from support.node.moot import model
-from support.node.signed import SignedWorld, Twice, decided, keys_and_roster, play
+from support.node.signed import SignedWorld, Twice, decided, keys_and_roster, member, play
 from support.node.world import World
 from support.onnx_files import write_onnx
 
 INPUTS = 30
-KEYS, ROSTER = keys_and_roster(4)
+ROSTER = keys_and_roster(4)[1]
 
 
 @dataclass(frozen=True)
@@ -87,14 +86,17 @@ def _frames(world: SignedWorld) -> Iterator[Reader]:
     """What members send."""
     name, signature = world.motion, bytes(range(64))
     stored = [frames.read_stored(record) for node in world.nodes for record in node.journal]
-    talk = [frames.Have(name, 0, 1, 3, bytes(16)), frames.Ask(name, 7), frames.Answer(name, 7, b"votes")]
-    told = [each for each in stored if isinstance(each, frames.Told)]
-    yield Reader("session", frames.read, [frames.encoded(each) for each in (*told, *talk)], frames.encoded)
+    talk: list[frames.Frame] = [
+        frames.Have(name, 0, 1, 3, bytes(16)),
+        frames.Ask(name, 7),
+        frames.Answer(name, 7, b"votes"),
+    ]
+    said = [*(each for each in stored if isinstance(each, frames.Told)), *talk]
+    yield Reader("session", frames.read, [frames.encoded(each) for each in said], frames.encoded)
     for agreement in decided(world).polls[0].agreements:
         pool = list(agreement.bodies.values())
-        yield Reader(
-            f"sets of stage {agreement.stage}", _or_refused(agreement.source.read), pool, sets.encoded
-        )
+        source: Any = agreement.source
+        yield Reader(f"sets of stage {agreement.stage}", _or_refused(source.read), pool, sets.encoded)
     hello = m.Hello(name, 1.5e9, (bytes(32), name))
     yield Reader("greetings", m.read_hello, [m.encode(hello)])
     about = (
@@ -140,7 +142,8 @@ def _headers() -> list[Header]:
     plain = World(1, 4, Terms(labels=("a", "ü"), rule="weighted", weights=(1, 2, 3, 4)), inputs=INPUTS).header
     return [
         msgspec.structs.replace(plain, schema=schema, chunks=(bytes(32),), chunk_rows=INPUTS),
-        World(1, 4, Terms(answers="numbers"), inputs=INPUTS).header,
+        World(1, 4, Terms(labels=("a", "b"), protocol="snowball", k=3), inputs=INPUTS).header,
+        World(1, 4, Terms(answers="numbers", step=0.5), inputs=INPUTS).header,
         World(1, 4, Terms(answers="probabilities", labels=("a", "b", "c")), inputs=INPUTS).header,
         *(each.header for each in _with_rows()),
     ]
@@ -154,10 +157,14 @@ def _with_rows() -> tuple[World, World]:
 
 def _successors() -> list[Successor]:
     """A member joins, one leaves, one has another key."""
-    newcomer = keys_and_roster(7)[1]
+    keys, everybody = keys_and_roster(7)
     known = {each.name for each in ROSTER}
-    joins = next(each for each in newcomer if each.name not in known)
-    return [Successor.after(ROSTER, [*ROSTER, joins]), Successor.after(ROSTER, list(ROSTER)[1:])]
+    joins = next(each for each in everybody if each.name not in known)
+    renewed = [member(ROSTER[0].name, keys[1]), *list(ROSTER)[1:]]
+    return [
+        Successor.after(ROSTER, [*ROSTER, joins]), Successor.after(ROSTER, list(ROSTER)[1:]),
+        Successor.after(ROSTER, renewed, [ROSTER[0].name]),
+    ]  # fmt: skip
 
 
 def _votes() -> Iterator[Reader]:
@@ -183,14 +190,14 @@ def _votes() -> Iterator[Reader]:
     _, order = review.mixed(draw.normal(size=(INPUTS - 8, 2)), shown, 4, bytes(range(32)))
     votes, header = draw.integers(0, 2, INPUTS), asks.header
 
-    def first(member: int, data: bytes) -> review.FirstVotes:
+    def first(place: int, data: bytes) -> review.FirstVotes:
         found = review.read_first(data)
-        found.check(header, 4, member)
+        found.check(header, 4, place)
         return found
 
-    for member, own, secretly in ((1, {3: 0, 8: 1}, b""), (header.asker, {}, order)):
+    for place, own, secretly in ((1, {3: 0, 8: 1}, b""), (header.asker, {}, order)):
         ballot = review.first_ballot(header, votes, own, secretly)
-        yield Reader(f"ballots of member {member}", partial(first, member), [ballot], review._ENCODER.encode)
+        yield Reader(f"ballots of member {place}", partial(first, place), [ballot], review._ENCODER.encode)
 
 
 def _in_file(path: Path, read: Callable[[Path], Any]) -> Callable[[bytes], Any]:
@@ -214,20 +221,22 @@ def _signed(world: SignedWorld, folder: Path) -> Iterator[Reader]:
     _, proposed = archive.propose(RosterChange(remove=[ROSTER[3].name]))
     archive.storage.close()
     for kind, data in files.items():
-        before = early if kind == "audit" else None
-        yield Reader(
-            f"files of {kind}", partial(verifying.verify, roster=ROSTER, earlier=before), [data],
-            lambda _, data=data: data, often=20_000,
-        )  # fmt: skip
-    yield Reader("files of successors", partial(verifying.verify, roster=ROSTER), [proposed], often=10_000)
+        read = partial(verifying.verify, roster=ROSTER, earlier=early if kind == "audit" else None)
+        yield Reader(f"files of {kind}", read, [data], _as_it_was(data), often=20_000)
+    yield Reader("files of successors", partial(verifying.verify, roster=ROSTER), [proposed], often=5000)
     path = folder / "roster.toml"
     ROSTER.write(path)
-    yield Reader("rosters", _in_file(path, Roster.read), [path.read_bytes(), proposed], often=10_000)
+    yield Reader("rosters", _in_file(path, Roster.read), [path.read_bytes(), proposed], often=5000)
     lines = [each.line().encode() for each in ROSTER]
     yield Reader("lines of members", lambda data: Member.parse(data.decode(errors="surrogateescape")), lines,
                  often=20_000)  # fmt: skip
     one = ROSTER[0]
     yield Reader("certificates of members", partial(check_certificate, name=one.name), [one.certificate])
+
+
+def _as_it_was(data: bytes) -> Callable[[Any], bytes]:
+    """Not a byte of it can be changed."""
+    return lambda _: data
 
 
 def _tables(folder: Path) -> Iterator[Reader]:
@@ -242,7 +251,7 @@ def _tables(folder: Path) -> Iterator[Reader]:
     pools: list[bytes] = []
     for arrays in ({"X": np.ones((2, 2)), "y": ["a", "b"]}, {"y": ["a", "b"], "answers": ["a", "a"]}):
         packed = io.BytesIO()
-        np.savez(packed, **arrays)  # type: ignore[arg-type]
+        np.savez(packed, **arrays)
         pools.append(packed.getvalue())
     labelled = [b"age,label\n1,a\n2,b\n", b"label,answer\na,b\n"]
     for name, pool in (("holdout.npz", pools), ("holdout.csv", labelled)):
@@ -372,6 +381,5 @@ def _said_by_a_page() -> Iterator[Reader]:
     )
 
 
-def _response(data: bytes) -> HTTPResponse:
-    found: Any = SimpleNamespace(status=422, reason="Unprocessable", read=lambda: data)
-    return found
+def _response(data: bytes) -> Any:
+    return SimpleNamespace(status=422, reason="Unprocessable", read=lambda: data)

@@ -38,18 +38,6 @@ HEADER = """\
 """
 
 
-def faults(n: int) -> int:
-    """The most liars that n participants tolerate: the largest f with f < n/5."""
-    if n < 1:
-        raise ValueError(f"n must satisfy n >= 1: got n={n}")
-    return (n + 4) // 5 - 1
-
-
-def quorum(n: int) -> int:
-    """How many of n must say the same: any two such sets share more than ``faults(n)`` participants."""
-    return (n + faults(n)) // 2 + 1
-
-
 @dataclass(frozen=True)
 class Member:
     """One who takes part; its certificate (DER) is what it is known by."""

@@ -97,7 +97,7 @@ class Change:
         told = [each for each in map(read_stored, records) if isinstance(each, Told)]
         for each in told:
             for said in each.said:
-                self.book.add(said)
+                self.book.add(said, stored=True)
         order = order_of(self.name, 0, len(old))
         self.stage = Agreement(
             0, 0, order=order, pace=Pace(delta), opened=now, source=Ready(ready), book=self.book,

@@ -16,7 +16,9 @@ from folkmoot.node.rules.votes import Decided, count, decide
 from folkmoot.votes import UNCOLOURED
 
 _SMOOTHING: Final = ONE // 100  # in votes per cell, as the float rule has it
-_MOST: Final = 100  # iterations
+_MOST: Final = 100  # iterations; of models that are better than guessing about ten are enough
+_LEAST: Final = 8  # however much there is to look at
+_WORK: Final = 16_000_000  # votes times choices of their inputs, in all iterations
 
 
 def dawid_skene(
@@ -35,7 +37,7 @@ def dawid_skene(
     belief = (counts << BITS) // cast
     told = _Told(choices, places, classes)
     estimate = told.by_one_coin if _has_one_coin(one_coin, votes, classes) else told.by_confusion
-    for _ in range(_MOST):
+    for _ in range(min(_MOST, max(_LEAST, _WORK // max(len(told.where), 1)))):
         before, belief = belief, told.believed(estimate(belief), belief)
         if (before == belief).all():
             break
@@ -98,7 +100,5 @@ class _Told:
 
 
 def _added(where: Ints, what: Ints, many: int) -> Ints:
-    """Sums by place: of whole numbers, so in any order."""
-    found = np.zeros(many, dtype=np.int64)
-    np.add.at(found, where, what)
-    return found
+    """Sums by place: of whole numbers far below 2^53, so exact, and in any order."""
+    return np.bincount(where, what, many).astype(np.int64)

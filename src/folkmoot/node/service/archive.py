@@ -30,6 +30,7 @@ from folkmoot.node.service.interface import (
     Invited,
     MemberFacts,
     NotFoundError,
+    Part,
     ProposalStatus,
     Record,
     RefusedError,
@@ -96,14 +97,10 @@ class NodeArchive:
             raise RefusedError(f"motion {motion.hex()[:12]} {what} at this node: it has no certificate")
         return stored.certificate
 
-    async def rounds(self, motion: bytes, about: int | None) -> tuple[list[Round], int]:
-        """The rounds of the talk that are kept, with the answers to one input; and how many there were."""
-        stored, _ = self._stored(motion)
-        asked = stored.header.asked
-        if about is not None and not 0 <= about < asked:
-            raise ValueError(f"input must be one of the motion, 0 to {asked - 1}: got {about}")
-        found = msgspec.convert(stored.summary.get("rounds", []), list[Round])
-        return found, len(found)
+    async def rounds(self, motion: bytes) -> tuple[list[Round], int]:
+        """The rounds of the talk that are kept; and how many there were."""
+        said = msgspec.convert(self._stored(motion)[0].summary, Part)
+        return said.rounds, said.rounds_played
 
     async def why(self, motion: bytes, about: int) -> tuple[str, dict[str, Any]]:
         """Why an input of a motion got its answer: as text, and as data."""

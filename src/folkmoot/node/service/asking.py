@@ -337,7 +337,7 @@ class Asking:
             found.append(
                 InvitationStatus(
                     playing.header.inputs, round(playing.ends - now, 3),
-                    {names[i]: playing.header.inputs for i in told if names[i] not in refused}, refused,
+                    [names[i] for i in told if names[i] not in refused], refused,
                     [name for i, name in enumerate(names) if i not in told and name not in refused],
                 )
             )  # fmt: skip

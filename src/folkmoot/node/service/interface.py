@@ -81,7 +81,6 @@ class Checked(msgspec.Struct, frozen=True):
     why: str  # why this node cannot take them; "" if it can
     unchecked: str  # why the columns are taken by position; "" if they are not
     answers: Answers = "labels"  # what is asked for
-    tol: float | None = None  # of numbers and probabilities: how far apart those of a quorum may be
 
 
 class Live(msgspec.Struct, frozen=True):
@@ -99,7 +98,6 @@ class Live(msgspec.Struct, frozen=True):
     heard: int = 0  # how many of them answered
     shares: dict[str, float] = {}  # of their votes on all inputs, by label
     held: dict[str, float] = {}  # the same, of what this node holds
-    apart: float | None = None  # of numbers: how far those answers are apart, on the worst input
 
 
 class Round(msgspec.Struct, frozen=True):
@@ -111,7 +109,6 @@ class Round(msgspec.Struct, frozen=True):
     heard: list[str]
     changed: int  # inputs on which it changed its vote
     shares: dict[str, float]  # of the answers, by label; empty where they were not kept
-    answers: dict[str, str | None] | None = None  # to one input, if one was asked for
 
 
 class PeerStatus(msgspec.Struct, frozen=True):
@@ -141,7 +138,6 @@ class MotionStatus(msgspec.Struct, frozen=True):
     inputs: int
     round: int
     rounds: int  # at the most
-    closes: int
     remaining: float  # seconds
     participants: int = 0  # in the roster that it was put under
     epoch: int = 0  # of that roster
@@ -153,7 +149,7 @@ class InvitationStatus(msgspec.Struct, frozen=True):
 
     inputs: int
     remaining: float  # seconds until no more rows are waited for
-    sent: dict[str, int]  # whose rows have come, and how many
+    sent: list[str]  # whose rows have come; how many there are is sealed until all have answered
     refused: dict[str, str]  # who sends none, and why
     owing: list[str]  # who has not answered
 
@@ -375,8 +371,8 @@ class Archive(Protocol):
     async def certificate(self, motion: bytes) -> bytes:
         """The certificate of a motion; RefusedError if it has none, or none yet."""
 
-    async def rounds(self, motion: bytes, about: int | None) -> tuple[list[Round], int]:
-        """The rounds of the talk that are kept, with the answers to one input; and how many there were."""
+    async def rounds(self, motion: bytes) -> tuple[list[Round], int]:
+        """The rounds of the talk that are kept; and how many there were."""
 
     async def why(self, motion: bytes, about: int) -> tuple[str, dict[str, Any]]:
         """Why an input of a motion got its answer: as text, and as data."""

@@ -58,19 +58,17 @@ class NodeFile:
         """The roster given at the prompt, or that of the file; ValueError if there is none."""
         found = self.roster if option is None else option
         if found is None:
-            raise ValueError(_needed("roster", "--roster ROSTER.toml", "../roster.toml", self.path))
+            raise ValueError(
+                "a node must have a roster: give --roster ROSTER.toml, or write "
+                f'roster = "../roster.toml" into {self.path}'
+            )
         return found
 
-    def chosen_model(self, option: str | None) -> str:
-        """The model given at the prompt, or that of the file; ValueError if there is none."""
-        found = self.model if option is None else option
-        if found is None:
-            raise ValueError(_needed("model", "--model MODEL", "model.skops", self.path))
-        return found
-
-    def chosen_schema(self, option: Path | None) -> Path | None:
-        """The schema given at the prompt, or that of the file."""
-        return self.schema if option is None else option
+    def chosen_model(self) -> str:
+        """The model; ValueError if the file names none."""
+        if self.model is None:
+            raise ValueError(f'a node must have a model: write model = "model.skops" into {self.path}')
+        return self.model
 
 
 def read_node_file(folder: Path) -> NodeFile:
@@ -136,7 +134,3 @@ def _text(table: dict[str, Any], key: str) -> str | None:
     if value is not None and (not isinstance(value, str) or not value):
         raise ValueError(f"{key} must be text: got {value!r}")
     return value
-
-
-def _needed(what: str, option: str, example: str, path: Path) -> str:
-    return f'a node must have a {what}: give {option}, or write {what} = "{example}" into {path}'

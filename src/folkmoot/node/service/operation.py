@@ -99,7 +99,9 @@ def run(given: Operation, journal: Journal | None = None) -> None:
     page = None if given.page is None else door.Page(given.page, given.behind_tls)
     os.umask(0o077)  # what a node stores is its owner's business
     me = identity.load(given.folder)
-    root = Roster.read(read_node_file(given.folder).chosen_roster(given.roster))
+    told = read_node_file(given.folder)
+    root = Roster.read(told.chosen_roster(given.roster))
+    told.chosen_model()  # said before anything is opened
     with locked(given.folder), asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(_run(given, me, root, page, log))
 
@@ -108,7 +110,7 @@ def own_of(given: Operation) -> Own:
     """Model, holdout and weights as ``node.toml`` names them now."""
     told = read_node_file(given.folder)
     model = load_model(
-        told.chosen_model(None),
+        told.chosen_model(),
         allow=told.allow,
         trust_pickle=given.trust_pickle,
         schema=told.schema,

@@ -49,9 +49,9 @@ class OverArchive:
         """The certificate of a motion."""
         return await self._archive.certificate(motion)
 
-    async def rounds(self, motion: bytes, about: int | None) -> tuple[list[Round], int]:
+    async def rounds(self, motion: bytes) -> tuple[list[Round], int]:
         """The rounds of the talk that are kept; and how many there were."""
-        return await self._archive.rounds(motion, about)
+        return await self._archive.rounds(motion)
 
     async def why(self, motion: bytes, about: int) -> tuple[str, dict[str, Any]]:
         """Why an input of a motion got its answer."""

@@ -46,7 +46,6 @@ def motion_status(playing: Playing, now: float) -> MotionStatus:
         inputs=header.asked,
         round=0 if talk is None else talk.round,
         rounds=header.terms.rounds if header.terms.protocol else 0,
-        closes=len(_closed(playing)),
         remaining=round(playing.ends - now, 3),
         participants=len(playing.moot.peers),
         epoch=playing.moot.roster.epoch,

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from folkmoot.node.session.book import Book
 from folkmoot.node.session.frames import Body, Reveal
-from folkmoot.node.session.sets import value_of
+from folkmoot.node.session.sets import most_bytes, value_of
 from folkmoot.node.session.speaker import Speaker
 from folkmoot.node.session.statement import NIL, NO_ROUND, Kind, Said
 
@@ -98,7 +98,9 @@ class Agreement:
     # What is held
 
     def add_body(self, body: bytes) -> bool:
-        """Keep a set that somebody has proposed or voted for; False if nobody has."""
+        """Keep a set that somebody has proposed or voted for; False if nobody has, or it is too long."""
+        if len(body) > most_bytes(self.members.n):
+            return False
         value = value_of(self.book.motion, self.poll, self.stage, body)
         if value in self.bodies or not self.is_named(value) or not self.source.well_formed(body, None):
             return False

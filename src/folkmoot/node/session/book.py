@@ -70,8 +70,11 @@ class Book:
         self._rounds: defaultdict[tuple[int, int, int], set[int]] = defaultdict(set)
         self._many: defaultdict[tuple[int, int, int], dict[tuple[int, bytes], None]] = defaultdict(dict)
 
-    def add(self, said: Said) -> bool:
-        """Keep a statement; False if it is known, unsound, not of its member, or not worth keeping."""
+    def add(self, said: Said, *, stored: bool = False) -> bool:
+        """Keep a statement; False if it is known, unsound, not of its member, or not worth keeping.
+
+        One that was ``stored`` is kept whatever its round: after a restart a member knows all that it said.
+        """
         if said.poll >= self.polls or said.member >= self.members.n or not said.sound:
             return False
         there = self._slots[said.slot].get(said.member, [])
@@ -84,7 +87,7 @@ class Book:
             self.forged += 1
             return False
         stage = said.poll, said.stage
-        if said.round > self.round.get(stage, 0) + _AHEAD:
+        if not stored and said.round > self.round.get(stage, 0) + _AHEAD:
             self._ahead[stage][said.member] = max(said.round, self._ahead[stage].get(said.member, 0))
             return False
         self._marks[said.member, said.value, said.slot, said.just] = hashlib.sha256(words).digest()[:MARK]

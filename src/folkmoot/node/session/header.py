@@ -21,6 +21,8 @@ from folkmoot.node.wire.schema import Column, check_schema
 DTYPES: Final = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
 MOST_INPUTS: Final = 100_000
 MOST_CELLS: Final = 1_000_000  # inputs times labels, of probabilities and of Dawid-Skene
+MOST_COMPUTED: Final = 8_000_000  # votes of all members, times labels: a node stands still meanwhile
+_DEAR: Final = 4  # Dawid-Skene looks at each vote as often for each label that others gave
 MOST_NUMBERS: Final = 90_000  # inputs of a motion about numbers: eight bytes each in a frame
 MOST_SHOWN: Final = 1 << 19  # bytes of the validation rows of a member
 
@@ -86,6 +88,7 @@ class Header(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             most = MOST_NUMBERS
         elif self.terms.answers == "probabilities" or self.terms.rule == "dawid-skene":
             most = min(MOST_INPUTS, 3 * MOST_CELLS // 4 // len(self.terms.labels))
+        most = min(most, MOST_COMPUTED // (n * self._width(n)))
         if not 1 <= self.inputs <= most:
             raise ValueError(
                 f"a motion on these terms must have 1 to {most:,} inputs: got {self.inputs:,}; "
@@ -100,6 +103,12 @@ class Header(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             )
         if len(self.shown) not in (0, 32) or (self.shown and not self.rows):
             raise ValueError("validation rows must be named by 32 bytes of the motion that invited them")
+
+    def _width(self, n: int) -> int:
+        """What one vote costs whoever computes the answer, in votes that are only counted."""
+        if self.terms.answers == "probabilities":
+            return len(self.terms.labels)
+        return _DEAR * min(n, len(self.terms.labels)) if self.terms.rule == "dawid-skene" else 1
 
     def _check_invitation(self) -> None:
         if not self.terms.rows or self.inputs != self.terms.rows:

@@ -35,7 +35,7 @@ from folkmoot.node.session.statement import NIL, Kind, Members, Said, Sign, Veri
 from folkmoot.node.session.talk import Talk
 
 _SLOWEST: Final = 8  # times the first pause between two requests
-_REMEMBERED: Final = 1 << 16  # signatures
+_REMEMBERED: Final = 1 << 13  # signatures: of twice as many commitments as a moot has members
 
 
 def _remembering(verify: Verify) -> Verify:
@@ -97,7 +97,7 @@ class Motion:
                 told.append(frame)
         for each in told:
             for said in each.said:
-                self.book.add(said)
+                self.book.add(said, stored=True)
         self._secrets = secrets
         self._open(now)
         while sum(self._absorb(each, now) for each in told):

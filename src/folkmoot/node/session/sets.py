@@ -85,6 +85,11 @@ _READ_COMMITMENTS: Final = msgspec.msgpack.Decoder(Commitments)
 _READ_REVEALED: Final = msgspec.msgpack.Decoder(Revealed)
 
 
+def most_bytes(n: int) -> int:
+    """How long a set of n members is at the most: two signed commitments of each."""
+    return 64 + 208 * n
+
+
 def encoded(body: Commitments | Revealed) -> bytes:
     """The one encoding of a set."""
     return _ENCODER.encode(body)

@@ -200,8 +200,7 @@ class Api:
 
     async def _rounds(self, request: Request) -> Response:
         name = self._named(request)
-        about = _place(request) if "input" in request.query_params else None
-        rounds, played = await self._service.rounds(name, about)
+        rounds, played = await self._service.rounds(name)
         return json_of(shapes.Rounds(name.hex(), rounds, played))
 
     async def _why(self, request: Request) -> Response:

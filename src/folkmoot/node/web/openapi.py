@@ -231,8 +231,7 @@ def described(made: Shapes) -> dict[str, Any]:
                 "The rounds of this node in a talk.",
                 told.says("Those that are kept.", "Rounds"),
                 motion,
-                about | {"description": "With the answers to this input."},
-                refused=(400, 404, 422),
+                refused=(400, 404),
             )
         },
         f"{one}/why": {

@@ -68,7 +68,6 @@ class Notebook(NamedTuple):
     rows: Array  # (turn, 5 + colour) float64: round, node, colour that won, before, after, tally
     asked: Array  # (turn, most) int32: the nodes that were asked, then -1
     said: Array  # (turn, most) int8: what they answered
-    counted: Array  # (turn, most) bool: whether that counted
 
 
 def notebook(turns: int, most: int, classes: int) -> Notebook:
@@ -77,7 +76,6 @@ def notebook(turns: int, most: int, classes: int) -> Notebook:
         rows=np.zeros((turns, 5 + classes)),
         asked=np.full((turns, most), -1, dtype=np.int32),
         said=np.full((turns, most), -1, dtype=np.int8),
-        counted=np.zeros((turns, most), dtype=np.bool_),
     )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from folkmoot.arrays import Array
 from folkmoot.compiling import compiled
 from folkmoot.simulation.kernels.arguments import Jobs, Results, Talk
-from folkmoot.simulation.kernels.asking import ask_trusted, ask_uniformly, fresh_urn
+from folkmoot.simulation.kernels.asking import ask_uniformly, fresh_urn
 from folkmoot.simulation.kernels.streams import below, mix, stream
 from folkmoot.simulation.kernels.urns import Urns
 from folkmoot.simulation.play_options import Options
@@ -27,16 +27,13 @@ from folkmoot.votes import UNCOLOURED
 
 ZERO, ONE, WORD = np.uint64(0), np.uint64(1), np.uint64(64)
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-PLANES = 4  # counts up to k = 15; larger samples go to the shared kernel
+PLANES = 4  # counts up to k = 15; larger samples go to the explicit kernel
 MOST_K = 15
 
 
 def plays(setting: Setting, options: Options) -> bool:
-    """Shared batches of two-colour Slush in which liars answer all alike, one participant at a time.
-
-    A guarded talk compares answers with what is held, for which the shared kernel has rows.
-    """
-    if not (options.shared and setting.plain and setting.fixed) or options.record or setting.guarded:
+    """Shared batches of two-colour Slush in which liars answer all alike, one participant at a time."""
+    if not (options.shared and setting.plain and setting.fixed) or options.record:
         return False
     if setting.weighted or setting.lockstep or setting.protocol.k > MOST_K:
         return False
@@ -86,7 +83,7 @@ def play(
     """Plays the inputs of the jobs together."""
     first_job, last_job, halt, seed, keys = jobs
     votes, closed, _, rounds = talk
-    sizes, alpha, starts, peers, trust, keep, pair, _, asks_itself, nodes = urns
+    sizes, alpha, starts, peers, _, asks_itself, nodes = urns
     decisions, played, asked, settled, _ = results
     inputs, honest = votes.shape
     byzantine = fixed.shape[0]
@@ -136,7 +133,7 @@ def play(
     word, step = stream(seed, repetition, -1, 1)
     urn = np.empty(peers.size if starts.size else nodes, dtype=np.int64)
     place = np.empty(nodes, dtype=np.int64)
-    fresh_urn(starts, peers, keep, urn, place)
+    fresh_urn(starts, peers, urn, place)
     who = np.empty(k, dtype=np.int64)
     rows = np.empty(k, dtype=np.int64)
     requests = 0
@@ -150,12 +147,7 @@ def play(
             word += step
             i = np.int64(below(mix(word), np.uint64(honest))[0])
             size = sizes[i]
-            if keep.size > 0:
-                word = ask_trusted(
-                    size, word, step, starts[i], starts[i + 1], peers, trust, keep, pair, place, who
-                )
-            else:
-                word = ask_uniformly(i, word, step, size, starts, asks_itself, nodes, urn, place, who)
+            word = ask_uniformly(i, word, step, size, starts, asks_itself, nodes, urn, place, who)
             requests += size
             answers = 0
             for j in range(size):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
-from folkmoot.simulation.kernels import bitsliced, explicit, flip, shared, table
+from folkmoot.simulation.kernels import bitsliced, explicit, flip, table
 from folkmoot.simulation.kernels.arguments import Results
 from folkmoot.simulation.kernels.gpu import kernel as gpu
 from folkmoot.simulation.play_options import Options
@@ -26,15 +26,10 @@ class Kernel(Protocol):
         """The work, cut up: each piece fills its own part of the results."""
 
 
-# The fastest first; the last one plays everything but guarded talks. A GPU plays only where it is asked for.
-KERNELS: Final[tuple[Kernel, ...]] = (gpu, bitsliced, shared, flip, table, explicit)
+# The fastest first; the last one plays everything. A GPU plays only where it is asked for.
+KERNELS: Final[tuple[Kernel, ...]] = (gpu, bitsliced, flip, table, explicit)
 
 
 def kernel_for(setting: Setting, options: Options) -> Kernel:
     """The first kernel that can play this."""
-    kernel = next((kernel for kernel in KERNELS if kernel.plays(setting, options)), None)
-    if kernel is None:
-        raise ValueError(
-            f"a talk with least_likeness must satisfy k <= {shared.MOST_K}: got k={setting.protocol.k}"
-        )
-    return kernel
+    return next(kernel for kernel in KERNELS if kernel.plays(setting, options))

@@ -1,6 +1,6 @@
 """The explicit kernel: every query really draws its k peers and counts their answers.
 
-The oracle of the other kernels, and the one that serves graphs, trust, weights and malicious participants
+The oracle of the other kernels, and the one that serves graphs, weights and malicious participants
 whose answer depends on the query. Nodes are numbered with the honest ones first. With ``shared``, the
 schedule (who asks, whom) is one stream for all inputs, as in a network where a query carries the whole
 batch.
@@ -31,7 +31,7 @@ from folkmoot.simulation.kernels.arguments import (
     filled,
     notebook,
 )
-from folkmoot.simulation.kernels.asking import ask_trusted, ask_uniformly, fresh_urn
+from folkmoot.simulation.kernels.asking import ask_uniformly, fresh_urn
 from folkmoot.simulation.kernels.rounds import (
     DIE,
     first_states,
@@ -52,8 +52,8 @@ ZERO = np.uint64(0)
 
 
 def plays(setting: Setting, options: Options) -> bool:  # noqa: ARG001
-    """Everything but guarded talks: it plays one input at a time, and these compare whole batches."""
-    return not setting.guarded
+    """Everything."""
+    return True
 
 
 def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
@@ -107,17 +107,16 @@ def play(
     """Plays the jobs; returns the number of turns, noted as far as there is room."""
     first_job, last_job, halt, seed, keys = jobs
     votes, closed, lockstep, rounds = talk
-    sizes, alpha, starts, peers, trust, keep, pair, weights, asks_itself, nodes = urns
+    sizes, alpha, starts, peers, weights, asks_itself, nodes = urns
     sees, target, answers, number = liars
     after, colour, asking, start, decides, counts_wins = machine
     chances, one_move, seated = known
     chance, offset, fixed, own = chances
     decisions, played, asked, settled, history = results
-    note, note_asked, note_said, note_counted = notes
+    note, note_asked, note_said = notes
     inputs, honest = votes.shape
     classes = closed.shape[1]
     record = history.shape[0] > 0
-    rows = len(weights)
     node = np.empty(honest, dtype=np.int64)
     fresh = np.empty(honest, dtype=np.int64)
     held = np.empty(classes, dtype=np.int64)
@@ -137,7 +136,7 @@ def play(
         word, step = stream(seed, repetition, -1 if shared else keys[item], 1)
         die, die_step = stream(seed, repetition, keys[item], 2)
         turns, turn_step = stream(seed, repetition, keys[item], 0)
-        fresh_urn(starts, peers, keep, urn, place)
+        fresh_urn(starts, peers, urn, place)
         bitsliced.permutation(seed, repetition, keys[item], seated, order)
         for i in range(honest):
             cast[i] = votes[item, order[i]]
@@ -183,12 +182,7 @@ def play(
                 won = -1
                 fits = False
                 while not fits and halt[0] == 0:
-                    if keep.size > 0:
-                        word = ask_trusted(
-                            size, word, step, starts[i], starts[i + 1], peers, trust, keep, pair, place, who
-                        )
-                    else:
-                        word = ask_uniformly(i, word, step, size, starts, asks_itself, nodes, urn, place, who)
+                    word = ask_uniformly(i, word, step, size, starts, asks_itself, nodes, urn, place, who)
                     tally[:] = 0.0
                     total = 0.0
                     for j in range(size):
@@ -202,7 +196,7 @@ def play(
                             seen = observation(sees[b], mix(die), number[i], held, colour[node[target[b]]])
                             said = answers[b, item, seen + 1]
                         heard[j] = said
-                        weight = weights[min(i, rows - 1), peer] if rows else 1.0
+                        weight = weights[peer] if weights.size else 1.0
                         total += weight
                         if said >= 0:
                             tally[said] += weight
@@ -231,7 +225,6 @@ def play(
                         for j in range(size):
                             note_asked[happened, j] = order[who[j]] if who[j] < honest else who[j]
                         note_said[happened, :size] = heard[:size]
-                        note_counted[happened, :size] = True
                     happened += 1
                 if lockstep:
                     fresh[i] = new

@@ -10,15 +10,13 @@ from folkmoot.arrays import Array
 from folkmoot.compiling import compiled
 from folkmoot.protocols import snow, snowball
 from folkmoot.simulation.kernels.streams import below
-from folkmoot.trust import conduct
 
 # What a Byzantine participant is shown (``folkmoot.adversaries.Sees``).
 NOTHING, DIE, ASKER, RUNNER_UP, TARGET = range(5)
 
-# Rules of the protocols and of trust, compiled as they stand.
+# Rules of the protocols, compiled as they stand.
 reaches: Any = compiled(nogil=True)(snow.reaches)
 is_ahead: Any = compiled(nogil=True)(snowball.is_ahead)
-is_heeded: Any = compiled(nogil=True)(conduct.is_heeded)
 
 
 @compiled(nogil=True)

@@ -11,26 +11,19 @@ import numpy as np
 
 from folkmoot.arrays import Array, Ints
 from folkmoot.protocols import SnowProtocol
-from folkmoot.sampling import Everyone, Neighbours, Sampling, Trusting
+from folkmoot.sampling import Everyone, Neighbours, Sampling
 
 _NO_INDEX = np.empty(0, dtype=np.int64)
 
 
 class Urns(NamedTuple):
-    """The peers of node i are ``peers[starts[i]:starts[i + 1]]``; without ``starts`` they are all nodes.
-
-    ``keep`` and ``pair`` are alias tables (``asking.alias_tables``) of draws in proportion to ``trust``, and
-    empty where peers are drawn uniformly.
-    """
+    """The peers of node i are ``peers[starts[i]:starts[i + 1]]``; without ``starts`` they are all nodes."""
 
     size: Array  # (honest,) int64: how many it asks
     alpha: Array  # (honest,) int64: how many of these must agree
     starts: Array  # (honest + 1,) int64, or empty
     peers: Array  # (entry,) int64
-    trust: Array  # (entry,) float64, or empty
-    keep: Array  # (entry,) uint64, or empty
-    pair: Array  # (2 * entry,) uint64, or empty
-    weights: Array  # (rows, node) float64: what an answer weighs, to all askers (a row), to each, or 1 (none)
+    weights: Array  # (node,) float64: what an answer weighs; empty if all weigh the same
     asks_itself: bool
     nodes: int
 
@@ -45,45 +38,19 @@ def lay_out(
     n = len(order)
     askers, place = order[:honest], np.argsort(order)
     starts = peers = _NO_INDEX
-    trust, keep, pair = np.empty(0), np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.uint64)
     if isinstance(sampling, Neighbours):
         lists = [sampling.peers[sampling.starts[i] : sampling.starts[i + 1]] for i in askers]
         starts, peers = _flat([place[each] for each in lists])
-    elif isinstance(sampling, Trusting):
-        from folkmoot.simulation.kernels.asking import alias_tables
-
-        rows = [sampling.weights[i][order] for i in askers]
-        lists = [np.flatnonzero(row) for row in rows]
-        starts, peers = _flat(lists)
-        trust = np.concatenate([row[each] for row, each in zip(rows, lists, strict=True)])
-        keep, pair = alias_tables(starts, peers, trust)
-    size, alpha = sizes(sampling, protocol, n)
+    size, alpha = protocol.reaching(np.full(n, protocol.k))
     return Urns(
         size=size[askers],
         alpha=alpha[askers],
         starts=starts,
         peers=peers,
-        trust=trust,
-        keep=keep,
-        pair=pair,
-        weights=_weights(sampling, protocol, order, honest),
+        weights=np.empty(0) if protocol.weights is None else np.array(protocol.weights)[order],
         asks_itself=isinstance(sampling, Everyone),
         nodes=n,
     )
-
-
-def sizes(sampling: Sampling, protocol: SnowProtocol[Any], n: int) -> tuple[Array, Array]:
-    """How many each participant asks, and its threshold: k and alpha, unless it trusts fewer than k."""
-    reach = sampling.trusted if isinstance(sampling, Trusting) else np.full(n, protocol.k)
-    return protocol.reaching(reach)
-
-
-def _weights(sampling: Sampling, protocol: SnowProtocol[Any], order: Ints, honest: int) -> Array:
-    if isinstance(sampling, Trusting) and sampling.weighted:
-        return np.ascontiguousarray(sampling.weights[np.ix_(order[:honest], order)])
-    if protocol.weights is None:
-        return np.empty((0, len(order)))
-    return np.array(protocol.weights)[None, order]
 
 
 def _flat(lists: list[Array]) -> tuple[Array, Array]:

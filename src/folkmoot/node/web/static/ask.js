@@ -119,11 +119,11 @@ const Ask = (() => {
     const where = document.getElementById("invited");
     if (!where) return;
     fresh(where, state.moot.invitations.flatMap((each) => {
-      const all = Object.keys(each.sent).length + Object.keys(each.refused).length + each.owing.length;
+      const all = each.sent.length + Object.keys(each.refused).length + each.owing.length;
       return [
         html("h3", { text: `Validation rows for ${many(each.inputs, "input")}: ${all - each.owing.length} of ${all} have answered` }),
         facts([
-          ["sent rows", list(Object.entries(each.sent).map(([name, rows]) => `${name} ${rows}`), 30)],
+          ["sent rows", list(each.sent, 30)],
           ["sent none", reasons(each.refused)],
           ["not yet answered", list(each.owing, 30)],
         ]),

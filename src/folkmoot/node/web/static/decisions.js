@@ -82,7 +82,7 @@ const Decisions = (() => {
       html("h3", { text: "Shares among those asked, round by round" }),
       chart(series, motion.labels, "shares of the labels among those whom this node asked, round by round"),
       key(motion.labels),
-      html("p", { class: "soft small", text: `This node asked in ${many(told.played, "round")} and changed its vote on an input ${many(changed, "time")}.${told.played > series.length ? " Later rounds were not kept." : ""}` }),
+      html("p", { class: "soft small", text: `This node asked in ${many(told.played, "round")} and changed its vote on an input ${many(changed, "time")}.${told.played > series.length ? " Earlier rounds were not kept." : ""}` }),
     );
   }
 
