@@ -12,7 +12,7 @@ help:
 	@echo "make test       set up, then run the checks and all tests (a few minutes)"
 	@echo "make check      ruff, mypy --strict, the import layers, docstrings, last digits, spelling and prose"
 	@echo "make test-slow  the studies that take longer"
-	@echo "make bench      speed, as JSON and into benchmarks/results.json; make bench-trust: one part"
+	@echo "make bench      speed, as JSON and into benchmarks/results.json; make bench-player: one part"
 	@echo "make paper      the paper's tables and figures into experiments/results (goes on after Ctrl-C; DATA=folder of FEMNIST)"
 	@echo "make docs       set up, then make the site (docs/_build/html; a few minutes)"
 	@echo "make clean      remove $(VENV) and build"
@@ -68,7 +68,7 @@ test-slow: $(VENV)/slow
 	$(BIN)/pytest -n auto -m slow
 
 # Each writes its part of benchmarks/results.json, from which docs/measurements.md is made.
-BENCHMARKS := startup theory simulation gpu learning trust cluster player network
+BENCHMARKS := startup theory simulation gpu learning cluster player network
 PARTS := $(BENCHMARKS:%=bench-%)
 
 # One after the other, so that they do not slow each other. One that fails costs only its own part; what is there for

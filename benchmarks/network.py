@@ -44,6 +44,7 @@ INPUTS = 100
 LABELS = ("no", "yes")
 FRAMES = {4: (90, 1_238), 7: (306, 4_327), 10: (648, 9_257), 25: (4_248, 26_742), 50: (17_248, 56_982),
           101: (70_900, 129_045)}  # fmt: skip
+FAR = {0.02: 3.6, 0.05: 6.3, 0.1: 9.9}  # seconds that a frame takes: seconds of a motion of 0.2
 MODEL = '''
 import numpy as np
 
@@ -59,46 +60,70 @@ def measure() -> dict[str, object]:
     results: dict[str, object] = {}
     for n in SIZES:
         results |= in_memory(n)
+    for delay, before in FAR.items():
+        took = Played(5, far=delay).took
+        results[f"5 members, one {1000 * delay:.0f} ms away: seconds (0.2 {before})"] = round(took, 2)
     return results | on_loopback()
 
 
 def in_memory(n: int) -> dict[str, object]:
-    """One motion of 100 inputs among n nodes in this process."""
-    with tempfile.TemporaryDirectory() as folder:
-        identities = []
-        for i in range(n):
-            create(Path(folder) / f"n{i:03d}", name=f"n{i:03d}")
-            identities.append(load(Path(folder) / f"n{i:03d}"))
-    roster = Roster(each.member() for each in identities)
-    network: Network[bytes] = Network(
-        [bytes.fromhex(each.fingerprint) for each in identities], 1, Weather(delay=0.005)
-    )
-    nodes = []
-    for i, me in enumerate(identities):
-        storage, world = Storage(":memory:"), network.world(bytes.fromhex(me.fingerprint))
-        chronicle = Chronicle(storage, roster, 0.0)
-        following = Following(chronicle, world, me, rng=random.Random(i))  # noqa: S311
-        node = Node(me, storage, world, NodeArchive(storage, chronicle, me), following, partial(own_of, i))
-        node.start()
-        nodes.append((node, storage))
-    network.run(1.0)
-    frames, sent = network.frames, sum(node.counts()["bytes_sent"] for node, _ in nodes)
-    batch = Batch(np.arange(float(INPUTS))[:, None])
-    spent, began = time.process_time(), network.time
-    name = at_once(nodes[0][0].put(batch, GivenTerms(labels=LABELS)))
-    while not all(storage.knows(name) and storage.motion(name).decided is not None for _, storage in nodes):
-        network.run(network.time + 0.01)
-        if network.time > began + 60:
-            raise SystemExit(f"{n} members did not decide")
-    used, took = time.process_time() - spent, network.time - began
-    size = sum(node.counts()["bytes_sent"] for node, _ in nodes) - sent
+    """What one motion of 100 inputs among n nodes costs."""
+    played = Played(n)
     prototype, before = FRAMES[n]
     return {
-        f"{n} members: frames in all (prototype {prototype:,}, 0.2 {before:,})": network.frames - frames,
-        f"{n} members: bytes per node": round(size / n),
-        f"{n} members: seconds of CPU per node": round(used / n, 4),
-        f"{n} members: seconds, with 5 ms per frame": round(took, 2),
+        f"{n} members: frames in all (prototype {prototype:,}, 0.2 {before:,})": played.frames,
+        f"{n} members: bytes per node": round(played.size / n),
+        f"{n} members: seconds of CPU per node": round(played.used / n, 4),
+        f"{n} members: seconds, with 5 ms per frame": round(played.took, 2),
     }
+
+
+class Played:
+    """One motion of 100 inputs among n nodes in this process; with ``far`` one of them is so far away."""
+
+    def __init__(self, n: int, far: float = 0.0) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            identities = []
+            for i in range(n):
+                create(Path(folder) / f"n{i:03d}", name=f"n{i:03d}")
+                identities.append(load(Path(folder) / f"n{i:03d}"))
+        peers = [bytes.fromhex(each.fingerprint) for each in identities]
+        network = Far(peers, 1, Weather(delay=0.0 if far else 0.005))
+        network.late, network.far = far, peers[1]
+        roster, nodes = Roster(each.member() for each in identities), []
+        for i, me in enumerate(identities):
+            storage, world = Storage(":memory:"), network.world(peers[i])
+            chronicle = Chronicle(storage, roster, 0.0)
+            following = Following(chronicle, world, me, rng=random.Random(i))  # noqa: S311
+            archive = NodeArchive(storage, chronicle, me)
+            node = Node(me, storage, world, archive, following, partial(own_of, i))
+            node.start()
+            nodes.append((node, storage))
+        network.run(1.0)
+        frames, sent = network.frames, sum(node.counts()["bytes_sent"] for node, _ in nodes)
+        batch = Batch(np.arange(float(INPUTS))[:, None])
+        spent, began = time.process_time(), network.time
+        name = at_once(nodes[0][0].put(batch, GivenTerms(labels=LABELS)))
+        while not all(
+            storage.knows(name) and storage.motion(name).decided is not None for _, storage in nodes
+        ):
+            network.run(network.time + 0.01)
+            if network.time > began + 60:
+                raise SystemExit(f"{n} members did not decide")
+        self.used, self.took = time.process_time() - spent, network.time - began
+        self.size = sum(node.counts()["bytes_sent"] for node, _ in nodes) - sent
+        self.frames = network.frames - frames
+
+
+class Far(Network[bytes]):
+    """A network with a member that is far away."""
+
+    late, far = 0.0, b""
+
+    def carry(self, sender: bytes, peer: bytes, frame: bytes) -> None:
+        """Frames to it and from it take a while."""
+        late = self.late if self.far in (sender, peer) else 0.0
+        self.at(self.time + late, lambda: super(Far, self).carry(sender, peer, frame))
 
 
 def own_of(i: int) -> Own:

@@ -45,7 +45,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 _root = Path(__file__).parents[1]
 _sources = [
     path
-    for name in ("protocols", "simulation", "theory", "trust")
+    for name in ("protocols", "simulation", "theory")
     for path in sorted((_root / "src" / "folkmoot" / name).rglob("*.py"))
 ]
 _key = hashlib.sha256(b"".join(path.read_bytes() for path in _sources)).hexdigest()[:12]

@@ -38,6 +38,14 @@ def test_nor_does_code_that_is_compiled_for_it() -> None:
     assert_same(here, without)
 
 
+@pytest.mark.slow
+def test_nodes_on_other_processors_sign_the_same_results_of_a_thousand_motions_by_each_rule() -> None:
+    thousand = "from support.same_bits import main; main(1000)"
+    here, without = computed(thousand), computed(thousand, environment=WITHOUT)
+    assert_same(here, without)
+    assert_same(here, computed(thousand, first=NUDGED))
+
+
 def test_the_page_names_functions_that_are_there() -> None:
     package = ROOT / "src" / "folkmoot"
     page = (ROOT / "docs" / "same-bits.md").read_text(encoding="utf-8")

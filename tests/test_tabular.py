@@ -8,10 +8,12 @@ import io
 import math
 import os
 import sys
+from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,7 +21,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from folkmoot.files import tabular
 from folkmoot.files.tabular import has_thousands, open_table, separator_of
+from folkmoot.files.vote_files import read_votes
 
 
 def read(path: Path, *wanted: str, **options: Any) -> tuple[list[str], list[tuple[int, list[str]]]]:
@@ -214,6 +218,39 @@ def test_gzip_files_that_are_none_or_cut_off(tmp_path: Path) -> None:
     damaged = bytearray(whole)
     damaged[-6] ^= 1  # of the sum that checks it
     assert "cut off or damaged: CRC check failed" in refused(write(tmp_path / "x.csv.gz", bytes(damaged)))
+
+
+def test_what_unpacks_to_very_much_is_refused_before_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tabular, "UNPACKED", 1 << 16)
+    for content in (b"a,b\n" + b"1,1\n" * (1 << 17), b"a,b\n" + b"x" * (4 << 20)):
+        bomb = write(tmp_path / "x.csv.gz", gzip.compress(content, 9))
+        assert bomb.stat().st_size < len(content) // 300
+        assert refused(bomb).startswith(" unpacks to more than ")
+    pd.DataFrame({"a": np.zeros(1_000_000, np.int8)}).to_parquet(tmp_path / "z.parquet")
+    assert "cells for its size: it has 1,000,000" in refused(tmp_path / "z.parquet")
+
+
+def test_a_header_of_many_names_is_not_looked_through_for_each_of_them(tmp_path: Path) -> None:
+    names = [f"w{i}" for i in range(2000)]
+    file = write(tmp_path / "x.csv", ",".join(names) + "\n" + ",".join("1" for _ in names) + "\n")
+    searches = Counter[str]()
+
+    def called(_frame: object, event: str, function: Any) -> None:
+        if event == "c_call" and isinstance(getattr(function, "__self__", None), list):
+            searches[function.__name__] += 1
+
+    sys.setprofile(called)
+    try:
+        columns, _ = read(file, *names)
+        read_votes(file, task="w0")
+    except ValueError:
+        pass  # all votes are the same
+    finally:
+        sys.setprofile(None)
+    assert columns == names
+    assert searches["count"] + searches["index"] < 10
 
 
 def test_missing_files_and_folders_are_the_system_s_errors(tmp_path: Path) -> None:

@@ -108,6 +108,13 @@ def test_votes_that_are_none(tmp_path: Path, content: str, message: str) -> None
         read_votes(tmp_path / "v.csv")
 
 
+def test_a_table_that_is_nearly_all_empty_is_refused_before_it_is_made(tmp_path: Path) -> None:
+    rows = "".join(f"{i},{i},{i % 2}\n" for i in range(4000))
+    (tmp_path / "v.csv").write_text("task,worker,label\n" + rows)
+    with pytest.raises(ValueError, match="4,000 votes of 4,000 x 4,000 must fill more"):
+        read_votes(tmp_path / "v.csv")
+
+
 def test_a_missing_vote_of_a_data_frame_is_said(tmp_path: Path) -> None:
     pd.DataFrame({"task": ["a", "b"], "worker": ["v", "v"], "label": ["x", None]}).to_parquet(
         tmp_path / "v.pq"

@@ -15,7 +15,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from folkmoot import ConsensusClassifier, ConsensusRegressor
 from folkmoot.learning.exporting import folder_names
+from folkmoot.local.held_ports import HeldPorts
+from folkmoot.local.processes import Member, Nodes
+from folkmoot.node.membership.roster import Roster
 from folkmoot.node.service.models import load_model
+from support.command import run
 
 NAMES = ["north", "mid", "east", "south", "west"]
 
@@ -90,3 +94,30 @@ def test_folders_have_names_that_nodes_may_have() -> None:
     assert folder_names(["Nord Ü/1", "Nord Ü?1", "..", "a" * 99]) == [
         "Nord---1", "Nord---1-2", "participant", "a" * 56,
     ]  # fmt: skip
+
+
+def test_five_nodes_started_from_it_decide_what_most_of_the_models_say(
+    moot: ConsensusClassifier, tmp_path: Path
+) -> None:
+    """``node init`` takes over what was exported; the columns may come in another order."""
+    made, ports = moot.export(tmp_path / "nodes"), HeldPorts(5)
+    for folder, port in zip(made, ports.numbers, strict=True):
+        roster = ("--roster", tmp_path / "roster.toml")
+        told = run("node", "init", folder, "--listen", f"127.0.0.1:{port}", *roster)
+        assert told.returncode == 0, told.stderr
+    lines = [folder / f"{folder.name}.line" for folder in made]
+    assert run("roster", "make", *lines, "--out", tmp_path / "roster.toml").returncode == 0
+    members = Roster.read(tmp_path / "roster.toml")
+    nodes = Nodes(tmp_path / "nodes", members, [Member("")] * 5, ports, [None] * 5)
+    X, _, _ = table(40, 3)
+    try:
+        nodes.start_all()
+        answer = nodes.client(0).ask(X[["size", "dose", "age"]], seconds="60s")
+    finally:
+        nodes.stop()
+    account = answer.details
+    assert (account["silent"], account["abstained"], account["labels"]) == ([], {}, ["no", "yes"])
+    votes = np.stack([each.model.predict(X) for each in moot.participants_])
+    counted = [{label: int((column == label).sum()) for label in ("no", "yes")} for column in votes.T]
+    assert account["first_votes"] == [{k: v for k, v in each.items() if v} for each in counted]
+    assert answer.decisions == ["yes" if each["yes"] > 2 else "no" for each in counted]

@@ -25,7 +25,7 @@ from folkmoot.adversaries import (
 from folkmoot.outlook import FBA, QuorumSet, QuorumSystem, analyse, read_quorum_sets
 from folkmoot.outlook.ballots import Ballots, patience
 from folkmoot.outlook.evidence import Heard, Listening
-from folkmoot.outlook.members import Members
+from folkmoot.outlook.fba import turn
 from folkmoot.sampling import Everyone
 
 NAMES = ("ada", "bo", "cy", "di", "ed", "flo", "gus")
@@ -59,10 +59,7 @@ def each_for_itself(
     names, inputs = list(sets), votes.shape[1]
     listening, first = Listening(names, list(sets.values())), votes.astype(np.int8)
     heard = Ballots.none(9, len(names), inputs)
-    nodes = [
-        Members(np.array([i]), classes, 9, listening.named[[i]].astype(float), first[[i]])
-        for i in range(len(names))
-    ]
+    nodes = [Ballots.none(9, 1, inputs) for _ in names]
     waited = np.zeros(votes.shape, dtype=np.int64)
     for now in range(rounds):
         before = heard.counter.copy()
@@ -70,12 +67,14 @@ def each_for_itself(
             at = before[[i]]
             due = (waited[[i]] >= patience(at)) & (at > 0) if now else np.ones((1, inputs), dtype=np.bool_)
             told = Ballots(heard.said.copy(), before.copy(), heard.wanted.copy(), heard.decided.copy())
-            node.turn(Heard(listening, np.array([i]), first.copy(), told), due)
+            there = np.ones((1, inputs), dtype=np.bool_)
+            known = Heard(listening, np.array([i]), there, first.copy(), told, np.zeros(len(names), np.bool_))
+            turn(node, known, due, listening.named[[i]].astype(float), first[[i]], classes)
         for i, node in enumerate(nodes):
-            heard.said[:, :, i] = node.ballots.said[:, :, 0]
-            heard.counter[i], heard.wanted[i] = node.ballots.counter[0], node.ballots.wanted[0]
+            heard.said[:, :, i] = node.said[:, :, 0]
+            heard.counter[i], heard.wanted[i] = node.counter[0], node.wanted[0]
         waited = np.where(heard.counter != before, 1, waited + 1)
-    return np.concatenate([node.ballots.decided for node in nodes])
+    return np.concatenate([node.decided for node in nodes])
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -253,7 +252,6 @@ def test_a_copycat_repeats_what_it_follows() -> None:
     ("options", "message"),
     [
         ({"sampling": Everyone()}, "FBA takes no sampling"),
-        ({"least_likeness": 0.5}, "FBA takes no least_likeness"),
         ({"device": "cuda"}, "FBA takes no device"),
         ({"adversaries": {9: Silent()}}, "participants 0..3"),
         ({"adversaries": {1: PerfectlyMalicious()}}, "must know the truth"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from itertools import islice
 from math import comb
 
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from folkmoot.outlook import NotFinishedError, QuorumSet, QuorumSystem
+from folkmoot.outlook.search import Clock, minimal_quorums
 from outlook import brute_force as brute
 from outlook.systems import Sets, organisations, systems
 
@@ -122,6 +125,18 @@ def test_ten_thousand_nodes_that_wait_in_a_row_are_told_apart_at_once() -> None:
     assert system.is_blocking(["0", "1"])
     # Whoever is followed can tell its follower anything.
     assert len(system.smallest_liars(1)) == 9_999
+
+
+def test_sets_of_like_nodes_come_one_by_one() -> None:
+    """There are 2.7 million of them: the time that a search is given ends it before they fill the memory."""
+    half = QuorumSet(12, [str(i) for i in range(24)])
+    system = QuorumSystem(dict.fromkeys(half.members, half))
+    tracemalloc.start()
+    found = list(islice(minimal_quorums(system._bits, Clock()), 1000))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(set(found)) == 1000
+    assert most < 1 << 20
 
 
 def test_time_that_is_over_is_said() -> None:

@@ -72,7 +72,8 @@ def nudge() -> None:
 
 def computed(what: str, *, first: str = "", environment: Mapping[str, str] | None = None) -> dict[str, str]:
     """The JSON that code prints in a process of its own, after other code, in another environment."""
-    here = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])} | dict(environment or {})
+    path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    here = os.environ | {"PYTHONPATH": path} | dict(environment or {})
     told = subprocess.run(
         [sys.executable, "-c", f"{first}\n{what}"],
         env=here,

@@ -17,10 +17,10 @@ from llvmlite import binding
 from folkmoot import Everyone, Neighbours, Others, Slush, Snowball, Snowflake, agree, deliberate
 from folkmoot.adversaries import FarAway, PerfectlyMalicious, RandomClass, Stalling
 from folkmoot.aggregation import RULES, GeometricMedian
-from folkmoot.node.answer import answer_of
+from folkmoot.node.answer import answer_of, digest_of
 from folkmoot.node.ballots import levels_of, on_grid
 from folkmoot.node.review import ballots_of
-from folkmoot.node.session.header import Header
+from folkmoot.node.session.header import Header, motion_of
 from folkmoot.node.session.terms import RULES as RULES_OF_A_NODE
 from folkmoot.node.session.terms import STEP, Terms
 from folkmoot.outlook import FBA, Hierarchy, Leaders, QuorumSet
@@ -31,9 +31,13 @@ N = 41
 _NUMBA: Any = numba.config
 
 
-def main() -> None:
-    """Print them, with what shows which kind of floating point this process has."""
-    found = {name: sha256(data).hexdigest()[:16] for name, data in (*promised(), *not_promised())}
+def main(motions: int | None = None) -> None:
+    """Print them, with what shows which kind of floating point this process has.
+
+    With ``motions`` only what a node signs, of so many motions by each rule.
+    """
+    told = promised() if motions is None else node(motions)
+    found = {name: sha256(data).hexdigest()[:16] for name, data in (*told, *not_promised())}
     found["compiled for"] = str(_NUMBA.CPU_NAME or binding.get_host_cpu_name())
     print(json.dumps(found))
 
@@ -120,28 +124,37 @@ def numbers() -> Iterator[tuple[str, bytes]]:
             yield f"agree, {name}, {liar}", np.asarray(done.numbers).tobytes() + done.rounds.tobytes()
 
 
-def node() -> Iterator[tuple[str, bytes]]:
-    """The answers that members compute from the same table, by every public rule."""
-    rng = np.random.default_rng(3)
-    labels, inputs = ("a", "b", "c"), 300
-    truth = rng.integers(0, 3, inputs)
-    right = rng.random((N, inputs)) < 0.4 * rng.random((N, 1))  # close, so that rules differ
-    classes = np.where(right, truth, rng.integers(-1, 3, (N, inputs)))
-    first = {
-        "labels": classes,
-        "probabilities": np.stack([levels_of(each) for each in rng.random((N, inputs, 3))]),
-        "numbers": on_grid(rng.random((N, inputs)), STEP),
-    }
-    for answers, table in first.items():
-        known = labels if answers != "numbers" else ()
-        for rule in RULES_OF_A_NODE[answers]:
-            weights = tuple(range(N)) if rule == "weighted" else ()
-            terms = Terms(answers, known, rule, weights, coin=answers != "numbers")  # type: ignore[arg-type]
-            terms.check(N)
-            header = Header(bytes(32), 0, bytes(16), 0.0, terms, inputs)
-            packed = ballots_of(header, 0)
-            votes = {member: packed.pack(table[member]) for member in range(N)}
-            yield f"a node's {rule} of {answers}", answer_of(header, [votes], bytes(32), N, 13)
+def node(motions: int = 8) -> Iterator[tuple[str, bytes]]:
+    """The results that members sign of so many motions decided by every public rule, and of final votes."""
+    for answers, rules in RULES_OF_A_NODE.items():
+        for rule in (*rules, "own"):
+            signed = [_signed(answers, rule, np.random.default_rng([3, seed])) for seed in range(motions)]
+            yield f"a node's {rule} of {answers}", b"".join(signed)
+
+
+def _signed(answers: Any, rule: str, rng: np.random.Generator) -> bytes:
+    """The result of one motion: members are often wrong, so that rules differ, and may not answer."""
+    n, inputs, classes = int(rng.integers(4, 20)), int(rng.integers(1, 60)), int(rng.integers(2, 7))
+    coin = answers != "numbers" and bool(rng.integers(2))
+    labels = tuple("abcdefg"[:classes]) if answers != "numbers" else ()
+    weights = tuple(rng.integers(1, 1000, n).tolist()) if rule == "weighted" else ()
+    own = rule == "own"
+    terms = Terms(answers, labels, "" if own else rule, weights, coin=coin, believe="own" if own else "all")
+    terms.check(n)
+    header = Header(bytes(32), 0, rng.bytes(16), 0.0, terms, inputs)
+    tables = []
+    for poll in range(terms.polls):
+        form = ballots_of(header, poll)
+        if form.answers == "numbers":
+            table = on_grid(rng.normal(size=(n, inputs)), STEP)
+        elif form.answers == "probabilities":
+            table = np.stack([levels_of(each) for each in rng.random((n, inputs, classes)) ** 3])
+        else:
+            right = rng.random((n, inputs)) < rng.random((n, 1))
+            table = np.where(right, rng.integers(0, classes, inputs), rng.integers(-1, classes, (n, inputs)))
+        tables.append({member: form.pack(table[member]) for member in range(n) if rng.random() < 0.95})
+    answer = answer_of(header, tables, rng.bytes(32), n, (n - 1) // 3)
+    return digest_of(motion_of(header.encoded()), answer)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ import os
 import re
 import zlib
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +31,8 @@ from folkmoot.extras import to_install
 Row: TypeAlias = tuple[int, Sequence[str]]  # the line it stands in, and its cells without spaces around them
 
 _SEPARATORS: Final = ("\t", ";", ",")  # in the order in which they are tried
+UNPACKED: Final = 16 << 20  # bytes, or cells of parquet, that any packed file may have,
+RATIO: Final = 100  # and so many more for each of its own bytes
 _SAMPLE: Final = 20  # lines that must bear out what the first one shows
 # 1,234,567 or 1.234,5 or 12 345.6: groups of three digits, and perhaps decimals.
 _GROUPED: Final = re.compile(r"[+-]?\d{1,3}([.,' \u2019\u00a0\u202f])\d{3}(\1\d{3})*((?!\1)[.,]\d+)?")
@@ -59,10 +62,11 @@ class Table(ABC):
         """Every row, or its cells in the columns wanted; with ``blank``, blank lines as empty cells."""
         if wanted is None:
             return self._rows(list(range(len(self.columns))), blank)
+        place = {name: i for i, name in enumerate(self.columns)}
         for name in wanted:
-            if name not in self.columns:
+            if name not in place:
                 raise ValueError(f"{self.path} has no column {name!r}: it has {shortened(self.columns)}")
-        return self._rows([self.columns.index(name) for name in wanted], blank)
+        return self._rows([place[name] for name in wanted], blank)
 
     @abstractmethod
     def _rows(self, places: list[int], blank: bool) -> Iterator[Row]: ...
@@ -104,7 +108,7 @@ class Table(ABC):
             )
 
     def _name(self, columns: list[str]) -> None:
-        twice = next((name for name in columns if columns.count(name) > 1), None)
+        twice = next((name for name, many in Counter(columns).items() if many > 1), None)
         if twice is not None:
             asked = "" if self.number(twice) is None else "; is its first line a header?"
             raise ValueError(
@@ -128,7 +132,7 @@ def open_table(path: str | os.PathLike[str], *, header: bool = True) -> Iterator
             raise ValueError(f"{file} is not a gzip file, although it is called {suffix}")
         if start == b"PK\x03\x04":
             raise ValueError(f"{file} is a workbook or an archive: save it as CSV in UTF-8, or as parquet")
-        content = gzip.GzipFile(fileobj=raw) if zipped else raw
+        content = _Unzipped(file, raw) if zipped else raw
         with io.TextIOWrapper(content, encoding="utf-8-sig", newline="") as text:
             yield _TextTable(file, text, header)
 
@@ -152,6 +156,31 @@ def frame_table(frame: Any) -> Iterator[Table]:
     """The table in a data frame. An index with a name is a column, any other names the rows."""
     whole = frame if hasattr(frame, "itertuples") else frame.to_pandas()
     yield _FrameTable(whole.reset_index() if any(name is not None for name in whole.index.names) else whole)
+
+
+class _Unzipped(gzip.GzipFile):
+    """A gzip file, as long as it unpacks to what a table can be: what comes out is counted as it does."""
+
+    def __init__(self, path: Path, raw: IO[bytes]) -> None:
+        super().__init__(fileobj=raw)
+        self._path, self._out = path, 0
+        self._most = _unpacked(path)
+
+    def read1(self, size: int = -1) -> bytes:
+        """The next bytes; ValueError if that are too many in all."""
+        data = super().read1(size)
+        self._out += len(data)
+        if self._out > self._most:
+            raise ValueError(
+                f"{self._path} unpacks to more than {self._most / 2**20:,.0f} MiB, too much for its size: "
+                "unpack it yourself if you trust it"
+            )
+        return data
+
+
+def _unpacked(path: Path) -> int:
+    """To how much a file may unpack."""
+    return UNPACKED + RATIO * path.stat().st_size
 
 
 class _FrameTable(Table):
@@ -269,6 +298,12 @@ class _ParquetTable(Table):
         self._name([name for name in self._schema.names if not _PANDAS_INDEX.fullmatch(name)])
         if not self.columns or not self._file.metadata.num_rows:
             raise ValueError(f"{path} is empty: it has {len(self.columns)} columns and no rows")
+        cells, most = self._file.metadata.num_rows * len(self.columns), _unpacked(path)
+        if cells > most:
+            raise ValueError(
+                f"{path} must have at most {most:,} cells for its size: it has {cells:,}; "
+                "write it without compression if you trust it"
+            )
 
     def _rows(self, places: list[int], blank: bool) -> Iterator[Row]:  # noqa: ARG002 - it has no blank lines
         import pyarrow.types as types

@@ -14,7 +14,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from folkmoot.votes import UNCOLOURED, Votes
 
 __all__ = ["PartitionTable", "VoteTable", "read_partitions", "read_votes"]
 
+EMPTY: Final = 10_000_000  # cells that any table may have,
+EMPTY_EACH: Final = 1000  # and else so many for each vote: a file of others may name as many as it likes
 Source: TypeAlias = str | os.PathLike[str]
 # Besides files and frames: labels by task, or one for each task in their order.
 Labels: TypeAlias = Any
@@ -373,6 +375,11 @@ def _cast(
             )
         if wide:
             _check_shared(table, labels, workers, by, said)
+        if len(workers) * len(tasks) > max(EMPTY, EMPTY_EACH * on.size):
+            raise ValueError(
+                f"{table.path}: {on.size:,} votes of {len(workers):,} x {len(tasks):,} must fill more of "
+                f"their table than one cell in {EMPTY_EACH:,}: is the right column that of {what} and {who}?"
+            )
     if last:
         kept = np.sort(on.size - 1 - np.unique(cell[::-1], return_index=True)[1])
         on, by, said = on[kept], by[kept], said[kept]
@@ -411,7 +418,7 @@ def _wide(table: Table, names: dict[str, str]) -> Iterator[tuple[int, str, str, 
     task = names["task"]
     workers = [name for name in table.columns if name != task]
     known = [*table.columns].index(task) if task in table.columns else None
-    places = [table.columns.index(name) for name in workers]
+    places = [place for place, name in enumerate(table.columns) if name != task]
     for number, (line, cells) in enumerate(table.rows()):
         called = (table.index or [])[number] if known is None else cells[known]
         if not called:
@@ -425,9 +432,9 @@ def _check_shared(
     table: Table, labels: dict[str, int], workers: dict[str, int], by: Ints, said: Ints
 ) -> None:
     """ValueError if a column has labels of its own alone: then it is hardly one of votes."""
-    voted = np.zeros((len(workers), len(labels)), dtype=np.bool_)
-    voted[by, said] = True
-    alone = ~(voted & (voted.sum(axis=0) > 1)).any(axis=1)
+    who, what = np.divmod(np.unique(by * len(labels) + said), len(labels))
+    shared = np.bincount(what, minlength=len(labels)) > 1
+    alone = np.bincount(who[shared[what]], minlength=len(workers)) == 0
     if alone.any():
         name = [*workers][int(alone.argmax())]
         raise checks.ArgumentError(

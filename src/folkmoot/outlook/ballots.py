@@ -38,16 +38,16 @@ come. It goes on to the next counter when its time at this one is over, or when 
 block it. Time grows with the counter, so that it is long enough some day. Safety does not depend
 on it. A node that has decided goes on no more.
 
-Everything is an array over (node, input), so that all nodes are played on all inputs at once
-(``members.py``). What the others are known to have said comes in as evidence (``evidence.py``): facts only
-grow, so what may be accepted once may be accepted ever after.
+Everything is an array over (node, input), so that all nodes are played on all inputs at once. What the
+others are known to have said comes in as evidence (``evidence.py``): facts only grow, so what may be accepted
+once may be accepted ever after.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final, Literal, Self, TypeAlias
+from typing import Any, Final, Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -85,6 +85,20 @@ class Ballots:
         empty = np.full((nodes, inputs), NONE, dtype=np.int8)
         said = np.full((len(PHASES), counters, nodes, inputs), NONE, dtype=np.int8)
         return cls(said, np.zeros((nodes, inputs), dtype=np.int64), empty, empty.copy())
+
+    @classmethod
+    def like(cls, other: Ballots) -> Self:
+        """Nothing is said yet by as many on as many inputs."""
+        return cls.none(other.said.shape[1], *other.counter.shape)
+
+    def part(self, rows: Any = slice(None), inputs: Any = slice(None)) -> Ballots:
+        """A copy of what some nodes say on some of the inputs."""
+        return Ballots(*(np.array(each[..., rows, :][..., inputs]) for each in vars(self).values()))
+
+    def put(self, rows: Ints, own: Ballots) -> None:
+        """These nodes say this from now on."""
+        for mine, theirs in zip(vars(self).values(), vars(own).values(), strict=True):
+            mine[..., rows, :] = theirs
 
     def says(self, phase: Phase, counter: int, label: int) -> Bools:
         """(node, input): who says this, or more than this."""
@@ -184,16 +198,6 @@ class Ballots:
         now = when & ((self.counter < counter) | late) & (self.decided == NONE)
         at[now] = label[now]
         self.counter[now] = counter
-
-
-def only(ballots: Ballots, inputs: Bools) -> Ballots:
-    """Ballots on some of the inputs."""
-    return Ballots(
-        ballots.said[..., inputs],
-        ballots.counter[:, inputs],
-        ballots.wanted[:, inputs],
-        ballots.decided[:, inputs],
-    )
 
 
 def preferred(qualified: Bools, scores: Floats, own: Colours) -> Colours:

@@ -1,123 +1,104 @@
-"""Who is satisfied by whom, for many inputs at once: quorum sets as matrices; what was heard as evidence."""
+"""Who is satisfied by whom, for many inputs at once: quorum sets as a matrix; what was heard as evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from folkmoot.arrays import Array, Bools, Colours, Ints
+from folkmoot.arrays import Bools, Colours, Ints
 from folkmoot.outlook.ballots import Ballots, Phase
 from folkmoot.outlook.quorum_set import QuorumSet
 
 
 class Listening:
-    """The quorum sets of all nodes, in the order of ``names``, as matrices of who counts for whom.
-
-    Inner sets are rows of their own, the deepest first; a node without a set is never satisfied.
-    """
+    """The quorum sets of all nodes, by ``names``: a row for each unlike set, inner ones too."""
 
     def __init__(self, names: Sequence[str], sets: Sequence[QuorumSet | None]) -> None:
         at = {name: place for place, name in enumerate(names)}
         n = len(names)
-        levels: list[list[tuple[QuorumSet, list[int]]]] = []
-
-        def add(quorum_set: QuorumSet, level: int) -> int:
-            """Its row among those of its level."""
-            while len(levels) <= level:
-                levels.append([])
-            inner = [add(part, level + 1) for part in quorum_set.inner]
-            levels[level].append((quorum_set, inner))
-            return len(levels[level]) - 1
-
         rows: dict[QuorumSet, int] = {}
-        self.named = np.zeros((n, n), dtype=np.bool_)  # (node, peer): whom each has in its set, at any level
-        self._row = np.full(n, -1)
-        for place, each in enumerate(sets):
+
+        def add(each: QuorumSet) -> None:
+            for part in each.inner:
+                add(part)
+            rows.setdefault(each, len(rows))
+
+        for each in sets:
             if each is not None:
-                if each not in rows:
-                    rows[each] = add(each, 0)
-                self._row[place] = rows[each]
-                self.named[place, [at[name] for name in each.everyone() if name in at]] = True
-        self.size = n
-        self._levels = []
-        for level, listed in enumerate(levels):
-            below = len(levels[level + 1]) if level + 1 < len(levels) else 0
-            named = np.zeros((len(listed), n + below), dtype=np.float32)
-            for row, (quorum_set, inner) in enumerate(listed):
-                named[row, [at[name] for name in quorum_set.members if name in at]] = 1.0
-                named[row, [n + part for part in inner]] = 1.0
-            limit = np.array([min(each.threshold, n + below + 1) for each, _ in listed], dtype=np.float32)
-            self._levels.append((named, limit[:, None]))
+                add(each)
+        self.named = np.zeros((n, n), dtype=np.bool_)  # (node, peer): whom each has in its set, at any level
+        self._member = np.zeros((len(rows), n + len(rows)), dtype=np.float32)  # nodes, then other sets
+        for each, row in rows.items():
+            members = [at[name] for name in each.members if name in at]
+            self._member[row, members + [n + rows[part] for part in each.inner]] = 1
+        # A threshold beyond all members says "never".
+        limit = [min(each.threshold, n + len(rows) + 1) for each in rows]
+        self._limit = np.array(limit, dtype=np.float32)[:, None]
+        self._depth = max((each.depth for each in rows), default=1)
+        self._row = np.array([-1 if each is None else rows[each] for each in sets])
+        for place, own in enumerate(sets):
+            self.named[place, [at[name] for name in (own.everyone() if own else ()) if name in at]] = True
 
     def satisfied(self, present: Bools) -> Bools:
         """(node, input): whether the set of each node is satisfied by those present (node, input)."""
-        inner = np.zeros((0, present.shape[1]), dtype=np.float32)
-        for named, limit in reversed(self._levels):
-            seen = (
-                np.concatenate([present.astype(np.float32), inner])
-                if len(inner)
-                else present.astype(np.float32)
-            )
-            inner = (named @ seen >= limit).astype(np.float32)
-        if not len(inner):
-            return np.zeros(present.shape, dtype=np.bool_)
-        met: Array = inner[self._row] > 0
-        met[self._row < 0] = False
-        return met
+        n, seen = len(present), present.astype(np.float32)
+        met = self._member[:, :n] @ seen >= self._limit
+        for _ in range(self._depth - 1):  # inner sets count once they are satisfied themselves
+            met = self._member @ np.concatenate([seen, met]) >= self._limit
+        none = np.zeros((1, present.shape[1]), dtype=np.bool_)  # who has no set is never satisfied
+        own: Bools = np.concatenate([met, none])[self._row]
+        return own
 
-    def quorum(self, present: Bools, free: Bools | None = None) -> Bools:
-        """(node, input): who of those present is in a quorum of them.
+    def quorum(self, present: Bools, free: Bools) -> Bools:
+        """(node, input): who of those present is in a quorum of them; the sets of ``free`` bind nobody."""
 
-        ``free`` (node,) are nodes whose sets bind nobody: liars, who show whatever set they like.
-        """
-        left = present.copy()
-        while True:
-            met = self.satisfied(left)
-            if free is not None:
-                met[free] = True
-            now = left & met
-            if np.array_equal(now, left):
-                return now
-            left = now
+        def among(left: Bools) -> Bools:
+            while True:
+                now = left & (self.satisfied(left) | free[:, None])
+                if np.array_equal(now, left):
+                    return now
+                left = now
+
+        return _where_any(present, among)
 
     def blocked(self, present: Bools) -> Bools:
-        """(node, input): whose set cannot be satisfied without one of those present."""
-        blocked: Bools = ~self.satisfied(~present)
-        return blocked
+        """(node, input): whose set cannot be satisfied without one of those present; nobody blocks nobody."""
+        return _where_any(present, lambda some: ~self.satisfied(~some))
+
+
+def _where_any(present: Bools, asked: Callable[[Bools], Bools]) -> Bools:
+    """What is asked about the inputs on which anybody is present; no elsewhere."""
+    found, where = np.zeros_like(present), present.any(axis=0)
+    if where.any():
+        found[:, where] = asked(present[:, where])
+    return found
 
 
 @dataclass
 class Heard:
     """What some nodes (``rows``) have heard from everybody, all of them the same."""
 
-    listening: Listening  # everybody's quorum sets, as they were stated to them
+    listening: Listening
     rows: Ints  # which nodes have heard it
+    there: Bools  # (row, input): where they take part, and can conclude anything
     first: Colours  # (node, input): first votes
     ballots: Ballots  # of all nodes
-    free: Bools | None = None  # (node,): whose own sets are always satisfied
+    free: Bools  # (node,): whose own sets bind nobody: liars, who show whatever set they like
 
     def quorum(self, phase: Phase, counter: int, label: int) -> Bools:
         """(row, input): whether all of a quorum that it belongs to says so."""
         said = self.ballots.says(phase, counter, label)
-        found = np.zeros((len(self.rows), said.shape[1]), dtype=np.bool_)
-        where = said[self.rows].any(axis=0)
-        if where.any():
-            found[:, where] = self.listening.quorum(said[:, where], self.free)[self.rows]
-        return found
+        return self.listening.quorum(said, self.free)[self.rows] & self.there
 
     def block(self, phase: Phase, counter: int, label: int) -> Bools:
         """(row, input): whether those who say so block it."""
         return self.blocked(self.ballots.says(phase, counter, label))
 
     def blocked(self, present: Bools) -> Bools:
-        """(row, input): whether those present (node, input) block it; nobody never does."""
-        found = np.zeros((len(self.rows), present.shape[1]), dtype=np.bool_)
-        where = present.any(axis=0)
-        if where.any():
-            found[:, where] = self.listening.blocked(present[:, where])[self.rows]
-        return found
+        """(row, input): whether those present (node, input) block it."""
+        return self.listening.blocked(present)[self.rows] & self.there
 
     def qualified(self, label: int) -> Bools:
         """(row, input): whether the label may be voted for: a set that blocks it votes for it."""

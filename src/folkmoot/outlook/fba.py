@@ -7,8 +7,8 @@ with ``delay`` 1 to so many rounds, each drawn by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -19,10 +19,9 @@ from folkmoot import checks
 from folkmoot.adversaries import Sees
 from folkmoot.arrays import Bools, Colours, Floats, Ints
 from folkmoot.outcome import Outcome
-from folkmoot.outlook.ballots import NONE, Ballots, only, patience
+from folkmoot.outlook.ballots import NONE, PREPARE, Ballots, patience, preferred, wanted_by_first
 from folkmoot.outlook.evidence import Heard, Listening
 from folkmoot.outlook.hearing import Post, Told
-from folkmoot.outlook.members import Members
 from folkmoot.outlook.moot import Ended, Moot, outcome_of, refuse_sampling
 from folkmoot.outlook.node_list import read_nodes
 from folkmoot.outlook.quorum_set import QuorumSet
@@ -31,15 +30,7 @@ from folkmoot.outlook.talk import counted
 from folkmoot.protocols.snow import check_weights
 
 LONGEST_DELAY: Final = 100
-_FEW: Final = 0.5  # those that are over leave the arrays once so few are still open
-
-
-@dataclass
-class _Circle:
-    """Participants that are told the same."""
-
-    rows: Ints
-    members: Members
+_MANY: Final = 0.5  # inputs that are over leave the arrays once they are more than this share
 
 
 @dataclass(frozen=True)
@@ -150,15 +141,6 @@ class FBA:
             weights = [by_name[name] for name in names]
         return type(self)({name: self.quorum_sets[name] for name in names}, weights=weights, delay=self.delay)
 
-    def listening(self) -> Listening:
-        """The quorum sets as matrices."""
-        return Listening(self.names, list(self.quorum_sets.values()))
-
-    def aggregation(self, listening: Listening) -> Floats:
-        """(participant, peer): what each one's first vote counts for each."""
-        counts: Floats = listening.named.astype(float)
-        return counts if self.weights is None else counts * list(self.weights)
-
     def run(self, votes: npt.ArrayLike, *, sampling: object = None, **options: Any) -> Outcome:
         """Deliberate by this protocol: what ``deliberate(votes, protocol, ...)`` calls."""
         refuse_sampling(self, sampling)
@@ -226,19 +208,24 @@ class _Talk:
     """One talk, round by round."""
 
     def __init__(self, protocol: FBA, moot: Moot, repetition: int) -> None:
-        rng = np.random.default_rng([moot.seed, repetition])
-        self.moot, self.listening = moot, protocol.listening()
+        self.moot, self.listening = moot, Listening(protocol.names, list(protocol.quorum_sets.values()))
         n, inputs = moot.votes.shape
         counters = _counters(moot.rounds)
         self.inputs = np.arange(inputs)  # those that are still talked about
         self.state = Ballots.none(counters, n, inputs)  # what each has said by the last round
         self.waited = np.zeros((n, inputs), dtype=np.int64)
         self.first: Colours = moot.first.astype(np.int8)
-        self.told = Told(moot, rng, repetition, counters)
-        self.post = Post(moot, self.listening, protocol.delay, rng) if protocol.delay > 1 else None
-        weights = protocol.aggregation(self.listening)
-        self.circles = list(self._circles(weights, counters))
+        self.told = Told(moot, repetition, counters)
+        self.post = Post(moot, self.listening, protocol.delay, repetition) if protocol.delay > 1 else None
+        self.weights = self.listening.named * (
+            1.0 if protocol.weights is None else np.array(protocol.weights)
+        )
         self.messages = int(moot.honest.sum()) * (n - 1)
+        # Honest participants that are told the same hear together; with late messages each is alone.
+        groups: dict[bytes | int, list[int]] = {}
+        for i in np.flatnonzero(moot.honest).tolist():
+            groups.setdefault(self.told.key(i) if self.post is None else i, []).append(i)
+        self.circles = [np.array(each) for each in groups.values()]
 
     def played(self) -> Ended:
         """The talk, until nobody can decide anything more."""
@@ -261,11 +248,10 @@ class _Talk:
                 dead = (self.state.wanted[moot.honest] == NONE).all(axis=0)
                 took[self.inputs[dead & ~over]] = now
                 over |= dead
-            going = ~over
-            if not going.any():
+            if over.all():
                 break
-            if going.mean() < _FEW:
-                self._go_on_with(going)
+            if over.mean() > _MANY:
+                self._go_on_with(~over)
         return Ended(decisions, settled, took, self.messages, history)
 
     def _held(self) -> Ints:
@@ -275,76 +261,63 @@ class _Talk:
         return counted(held.T, self.moot.classes)
 
     def _round(self, now: int) -> None:
-        before = replace(self.state, said=self.state.said.copy(), wanted=self.state.wanted.copy())
-        before.counter = self.state.counter.copy()
+        before = self.state.part()
         if self.post is not None:
             self.post.send(now - 1, before)
-        for circle in self.circles:
-            rows = circle.rows
-            heard = self._heard(now, circle, before)
+        for rows in self.circles:
+            heard = self._heard(rows, before)
             at = before.counter[rows]
-            due = (at > 0) & (self.waited[rows] >= patience(at))
-            due |= (at == 0) & self._ready(now, circle)[:, None]
-            due &= self.moot.present[np.ix_(rows, self.inputs)]
-            circle.members.turn(heard, due)
-            self._keep(circle)
+            ready = np.ones(len(rows), np.bool_) if self.post is None else self.post.ready(now, rows)
+            due = np.where(at > 0, self.waited[rows] >= patience(at), ready[:, None]) & heard.there
+            own = self.state.part(rows)
+            turn(own, heard, due, self.weights[rows], self.first[rows], self.moot.classes)
+            self.state.put(rows, own)
         self.waited = np.where(self.state.counter != before.counter, 1, self.waited + 1)
-        new = (self.state.said != before.said).any(axis=(0, 1, 3)) | (self.state.wanted != before.wanted).any(
-            axis=1
-        )
+        new = (self.state.said != before.said).any(axis=(0, 1, 3))
+        new |= (self.state.wanted != before.wanted).any(axis=1)
         self.messages += int((new & self.moot.honest).sum()) * (len(new) - 1)
 
-    def _keep(self, circle: _Circle) -> None:
-        """What the members of a circle say from now on; nothing where they take no part."""
-        ballots, rows = circle.members.ballots, circle.rows
-        away = ~self.moot.present[np.ix_(rows, self.inputs)]
-        if away.any():
-            ballots.said[:, :, away] = NONE
-            ballots.wanted[away] = NONE
-            ballots.counter[away] = 0
-            ballots.decided[away] = NONE
-        self.state.said[:, :, rows] = ballots.said
-        self.state.wanted[rows] = ballots.wanted
-        self.state.counter[rows] = ballots.counter
-        self.state.decided[rows] = ballots.decided
-
-    def _ready(self, now: int, circle: _Circle) -> Bools:
-        """(row,): who has all first votes that it waits for, or has waited long enough."""
-        if self.post is None:
-            return np.ones(len(circle.rows), dtype=np.bool_)
-        return self.post.ready(now, circle.rows)
-
-    def _heard(self, now: int, circle: _Circle, before: Ballots) -> Heard:
-        first = self.first
+    def _heard(self, rows: Ints, before: Ballots) -> Heard:
+        there, first = self.moot.present[np.ix_(rows, self.inputs)], self.first
         if self.post is not None:
-            before, known = self.post.delivered(now, int(circle.rows[0]), before)
+            before, known = self.post.delivered(int(rows[0]))
             first = np.where(known[:, None], first, np.int8(NONE))
         if self.moot.adversaries:
-            before, first = self.told.mixed_in(circle.rows[0], self.inputs, before, first)
-        free = np.zeros(len(first), dtype=np.bool_)
-        free[list(self.moot.adversaries)] = True
-        return Heard(self.listening, circle.rows, first, before, free if self.moot.adversaries else None)
+            before, first = before.part(), first.copy()
+            self.told.mix_in(int(rows[0]), self.inputs, before, first)
+        return Heard(self.listening, rows, there, first, before, ~self.moot.honest)
 
     def _go_on_with(self, going: Bools) -> None:
         """The other inputs are over."""
-        self.inputs = self.inputs[going]
-        self.state = only(self.state, going)
-        self.waited = self.waited[:, going]
-        self.first = self.first[:, going]
-        for circle in self.circles:
-            circle.members.go_on_with(going)
+        self.inputs, self.state = self.inputs[going], self.state.part(inputs=going)
+        self.waited, self.first = self.waited[:, going], self.first[:, going]
         if self.post is not None:
             self.post.go_on_with(going)
 
-    def _circles(self, weights: Floats, counters: int) -> Iterator[_Circle]:
-        """Honest participants that are told the same; with late messages each is alone."""
-        groups: dict[bytes | int, list[int]] = {}
-        for i in np.flatnonzero(self.moot.honest).tolist():
-            groups.setdefault(self.told.key(i) if self.post is None else i, []).append(i)
-        for each in groups.values():
-            rows = np.array(each)
-            members = Members(rows, self.moot.classes, counters, weights[rows], self.first[rows])
-            yield _Circle(rows, members)
+
+def turn(own: Ballots, heard: Heard, due: Bools, weights: Floats, votes: Colours, classes: int) -> None:
+    """Let nodes say what follows from what they heard, all of them the same.
+
+    ``due`` (row, input): whose time at its counter is over; ``weights`` (row, node): what a first vote counts
+    for each; ``votes`` (row, input): their own.
+    """
+    own.advance(heard.ballots.named(), heard.quorum, heard.block)
+    qualified = np.stack([heard.qualified(label) for label in range(classes)])
+    scores = np.stack([weights @ (heard.first == label) for label in range(classes)])
+    choice = preferred(qualified, scores, votes)
+    own.want(choice)
+    at = own.counter.copy()
+    hurried = due | heard.blocked_by_later(at) & (at > 0)  # nobody is hurried before it has first votes
+    for counter in range(1, own.said.shape[1] + 1):
+        waiting = (at == counter) & (own.said[PREPARE, counter - 1] == NONE)
+        when = hurried & (at == counter - 1) | waiting
+        if when.any():
+            free = choice
+            if counter > 1:
+                wanted = wanted_by_first(counter, heard.listening.named[heard.rows], heard.ballots.wanted)
+                fits = np.take_along_axis(qualified, np.maximum(wanted, 0)[None].astype(np.int64), axis=0)[0]
+                free = np.where((wanted != NONE) & fits, wanted, choice)
+            own.vote(counter, free, when)
 
 
 def _counters(rounds: int) -> int:

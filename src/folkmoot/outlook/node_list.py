@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from folkmoot.files.terminal import printable
 from folkmoot.outlook.quorum_set import QuorumSet
 from folkmoot.outlook.system import QuorumSystem
+
+MOST_NODES: Final = 10_000  # who names whom takes that squared
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ class NodeList:
         if not isinstance(entries, list):
             form = '[{"publicKey": ..., "quorumSet": ...}, ...]'
             raise ValueError(f"expected a list of nodes, {form}: got {_kind(entries)}")
+        if len(entries) > MOST_NODES:
+            raise ValueError(f"a list must have at most {MOST_NODES:,} nodes: got {len(entries):,}")
         sets: dict[str, QuorumSet | None] = {}
         names: dict[str, str] = {}
         notes = Counter[str]()

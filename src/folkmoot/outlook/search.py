@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations, combinations_with_replacement, islice, product
+from itertools import combinations, combinations_with_replacement, islice
 
 import numpy as np
 
@@ -113,11 +113,26 @@ def _grown(bits: Bits, clock: Clock, *, disjoint: bool) -> Iterator[int]:
 
 def _all_alike(bits: Bits, found: int, clock: Clock) -> Iterator[int]:
     """The set, and every other that holds as many of each kind of like nodes."""
-    kinds = {bits.alike[place] for place in places(found)}
-    choices = [combinations(list(places(kind)), (found & kind).bit_count()) for kind in kinds]
-    for picked in product(*choices):
+    kinds = [(kind, found & kind) for kind in {bits.alike[place] for place in places(found)}]
+    several = [(list(places(kind)), held.bit_count()) for kind, held in kinds if held != kind]
+    sets = [sum(kind for kind, held in kinds if held == kind)]
+    # Not product(), which begins by making all choices of each kind: there may be more than fit into memory.
+    choices = [combinations(*several[0])] if several else []
+    if not several:
+        yield sets[0]
+    while choices:
         clock.check()
-        yield sum(1 << place for places_ in picked for place in places_)
+        picked = next(choices[-1], None)
+        if picked is None:
+            choices.pop()
+            sets.pop()
+            continue
+        made = sets[-1] | sum(1 << place for place in picked)
+        if len(choices) == len(several):
+            yield made
+        else:
+            choices.append(combinations(*several[len(choices)]))
+            sets.append(made)
 
 
 def _outward(core: list[int], inner: int) -> int:

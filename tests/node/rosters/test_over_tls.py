@@ -58,8 +58,8 @@ def test_one_joins_and_one_leaves_while_all_run(tmp_path: Path, monkeypatch: pyt
         nodes.client(1).sign(proposed["proposal"][:8])
         until(lambda: epochs(range(3)) == {1})
 
-        file = nodes.client(2).roster_file()
-        (tmp_path / "node003" / "next.toml").write_bytes(file)
+        signed = nodes.client(2).roster_file()
+        (tmp_path / "node003" / "next.toml").write_bytes(signed)
         nodes.roster = Roster.read(tmp_path / "node003" / "next.toml")
         assert [each.name for each in nodes.roster] == [f"node00{place}" for place in range(4)]
         nodes.members.append(Member(""))

@@ -51,6 +51,27 @@ def test_all_decide_what_most_voted_and_anybody_can_verify_it(n: int) -> None:
         assert verify(stored.certificate, moot.roster).answer == stored.answer
 
 
+@pytest.mark.parametrize("delay", [0.02, 0.05, 0.1])
+@pytest.mark.parametrize("far", [0, 1])  # the asker, another
+def test_one_member_far_away_costs_nine_delays_at_the_most(
+    delay: float, far: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moot = Moot([voter(said) for said in ANSWERS[:5]])
+    network = moot.network
+
+    def carry(sender: bytes, peer: bytes, frame: bytes) -> None:
+        late = delay if moot.peers[far] in (sender, peer) else 0.0
+        network.at(network.time + late, lambda: network._deliver(sender, peer, frame))
+
+    monkeypatch.setattr(network, "carry", carry)
+    moot.run(1.0)
+    name = moot.put(0, X, labels=LABELS)
+    network.run(network.time + 9 * delay)
+    assert moot.decided(name)
+    account = moot.account(0, name)
+    assert (account.silent, account.withheld) == ([], [])
+
+
 def test_a_silent_member_holds_nobody_up_beyond_the_window() -> None:
     moot = Moot([voter(said) for said in ANSWERS[:4]])
     moot.crash(2)
@@ -190,6 +211,21 @@ def test_a_node_that_is_started_again_goes_on_from_its_journal(after: float, who
     moot.start(who)
     accounts = moot.play(name, 40.0)
     assert not any(each.evidence for each in accounts)
+
+
+def test_an_asker_that_is_started_again_still_has_its_inputs_and_what_waited() -> None:
+    moot = Moot([voter(said) for said in ANSWERS[:5]])
+    moot.run(0.2)
+    names = [moot.put(0, X, labels=LABELS, seconds=10.0) for _ in range(6)]
+    moot.crash(0)  # before anybody has fetched an input
+    moot.run(0.5)
+    node = moot.start(0)
+    assert node.status().waiting == 2
+    for name in names:
+        accounts = moot.play(name, 60.0)
+        assert accounts[0].decisions == most(ANSWERS[:5], 2)
+        assert (accounts[0].abstained, accounts[0].silent) == ({}, [])
+    assert not moot.storages[0].asked.names()
 
 
 def test_all_nodes_stop_at_once_and_go_on() -> None:

@@ -339,6 +339,22 @@ def test_a_new_node_has_a_database_that_only_its_owner_reads(tmp_path: Path) -> 
     storage.close()
 
 
+def test_inputs_that_are_asked_are_bounded_and_leave_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("folkmoot.node.storage.asked.MOST_ASKED", 3000)
+    storage = Storage(tmp_path / DATABASE)
+    secret = b"a patient's values " * 100
+    assert storage.asked.keep(name_of(1), b"head", [secret[:1000], secret[1000:]], len(secret))
+    assert not storage.asked.keep(name_of(2), b"head", [secret], len(secret))
+    assert (storage.asked.names(), storage.asked.head(name_of(1))) == ([name_of(1)], b"head")
+    assert storage.asked.inputs(name_of(1)) == secret
+    assert storage.asked.inputs(name_of(2)) == b""
+    storage.asked.drop(name_of(1))
+    storage.close()
+    assert b"patient" not in (tmp_path / DATABASE).read_bytes()
+
+
 def test_a_full_disk_stores_nothing_and_says_so(tmp_path: Path) -> None:
     storage = Storage(tmp_path / DATABASE)
     fill(storage, 1, 2)

@@ -13,6 +13,7 @@ from folkmoot.cli.node.reached import client_of
 from folkmoot.cli.node.words import Node, Token
 from folkmoot.cli.options import FLOAT, INT, Everything, Json
 from folkmoot.cli.output import new_file, print_json, progress_bar, warn
+from folkmoot.durations import seconds_of
 
 ANSWERS: Final = ("labels", "probabilities", "numbers")
 BELIEVE: Final = ("plurality", "dawid-skene", "record", "own", "peer-review")
@@ -173,7 +174,7 @@ def ask(
     if batch.missing:
         warn(f"{batch.missing} of {len(batch)} inputs have missing values: models that take none abstain")
     columns = [{"name": c.name, "unit": c.unit, "low": c.low, "high": c.high} for c in batch.schema]
-    told = put(node, token, batch.array, columns, terms | {"seconds": deadline})
+    told = put(node, token, batch.array, columns, terms | {"seconds": seconds_of(deadline, "--deadline")})
     if out is not None:
         write_decisions(out, told)
     if json:

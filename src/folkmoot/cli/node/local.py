@@ -15,6 +15,7 @@ from folkmoot.cli.node.account_output import title_of
 from folkmoot.cli.node.ask import COUNCIL, Believe, Deadline, Protocol, believing
 from folkmoot.cli.options import INT, Json
 from folkmoot.cli.output import print_json, print_table, progress_bars
+from folkmoot.durations import seconds_of
 
 if TYPE_CHECKING:
     from folkmoot.local.moot import LocalResult
@@ -56,7 +57,7 @@ def local(
     """Start a moot of real processes on this machine and put digits to it; some may lie, or be killed."""
     from folkmoot.local.moot import LocalMoot, play
 
-    terms = believing("labels", believe, protocol, None) | {"seconds": deadline}
+    terms = believing("labels", believe, protocol, None) | {"seconds": seconds_of(deadline, "--deadline")}
     moot = LocalMoot(nodes, malicious, attack, kill, inputs, terms, seed)
     moot.check()
     with _folder_for(out) as folder, progress_bars() as progress:

@@ -17,6 +17,10 @@ def client_of(node: str, token: Path | None) -> Client:
     """The door of a node that runs."""
     from folkmoot.client import Client
 
+    if "://" not in node and not (Path(node) / "node.toml").is_file():
+        raise ValueError(
+            f"--node must be the folder of a node, or such as http://127.0.0.1:7700: no node is in {node}"
+        )
     if token is not None and "://" not in node:
         raise ValueError(f"--token must be given with --node URL only: the folder {node} needs none")
     return Client(node, "" if token is None else token.read_text(encoding="utf-8").strip())

@@ -21,7 +21,7 @@ from folkmoot.node.service.parts import Moot, Parts
 from folkmoot.node.service.playing import Playing
 from folkmoot.node.service.scheduling import Answered, Question
 from folkmoot.node.service.voting import Cast, votes_on
-from folkmoot.node.session.header import Header, motion_of
+from folkmoot.node.session.header import Header, motion_of, read_header
 from folkmoot.node.session.terms import MOST_WEIGHT, Terms
 from folkmoot.node.wire.batch import Batch
 from folkmoot.node.wire.messages import MOST_BYTES
@@ -60,6 +60,14 @@ class Wanted:
     def summary(self) -> dict[str, str]:
         """What the node has to say of it from the start (``Part``)."""
         return {"fell_back": self.fell_back, "order": self.order.hex()}
+
+
+class _Kept(msgspec.Struct, array_like=True):
+    """What is kept of a motion beside its inputs."""
+
+    header: bytes
+    fell_back: str
+    order: bytes
 
 
 class Host(Protocol):
@@ -196,12 +204,17 @@ class Asking:
             raise RefusedError(
                 f"{MOST_WAITING:,} motions wait at this node already: wait until some are over"
             )
-        if first:
-            self.waiting.appendleft(wanted)
-        elif not self.waiting and self._begin(wanted):
-            return
-        else:
-            self.waiting.append(wanted)
+        self._keep(wanted)
+        try:
+            if first:
+                self.waiting.appendleft(wanted)
+            elif not self.waiting and self._begin(wanted):
+                return
+            else:
+                self.waiting.append(wanted)
+        except ValueError:
+            self._parts.storage.asked.drop(wanted.name)
+            raise
         self.go_on()
         self._parts.changed(wanted.name)
 
@@ -236,7 +249,50 @@ class Asking:
                 self.over(playing)
         return True
 
+    def _keep(self, wanted: Wanted) -> None:
+        """Keep its inputs until it is over, so that a restart loses neither them nor a motion that waits."""
+        batch, parts = wanted.batch, self._parts
+        if batch is None:
+            return
+        head = msgspec.msgpack.encode(_Kept(wanted.header.encoded(), wanted.fell_back, wanted.order))
+        if not parts.storage.asked.keep(wanted.name, head, batch.chunks(), batch.array.nbytes):
+            parts.log(
+                "info", "inputs kept in memory only", motion=wanted.name.hex(), bytes=batch.array.nbytes
+            )
+
+    def take_up(self) -> None:
+        """Let the motions wait again that had no place when this node last stopped."""
+        parts, moot = self._parts, self._host.moot
+        for name in parts.storage.asked.names():
+            if parts.storage.knows(name):
+                if parts.storage.motion(name).state != "open":
+                    parts.storage.asked.drop(name)
+                continue
+            try:
+                kept = msgspec.msgpack.decode(parts.storage.asked.head(name), type=_Kept)
+                header = read_header(kept.header, len(moot.peers))
+                if header.moot != moot.digest or moot.place is None:
+                    raise ValueError("the roster has changed since this motion was made: ask again")
+                batch = self.kept(name, header)
+                if batch is None:
+                    raise ValueError("its inputs are not there any more: ask again")
+            except ValueError as error:
+                parts.storage.asked.drop(name)
+                parts.log("error", "motion not put", motion=name.hex(), why=str(error))
+                continue
+            self.waiting.append(Wanted(moot, moot.place, header, batch, kept.fell_back, kept.order))
+        self.go_on()
+
+    def kept(self, name: bytes, header: Header) -> Batch | None:
+        """The inputs of a motion of this node, as they were kept; None if they were not, or were changed."""
+        data = self._parts.storage.asked.inputs(name)
+        if not data or len(data) != header.inputs * header.row_bytes:
+            return None
+        batch = Batch(np.frombuffer(data, header.dtype).reshape(-1, header.columns), schema=header.schema)
+        return batch if batch.digests() == header.chunks else None
+
     def _give_up(self, wanted: Wanted, why: str) -> None:
+        self._parts.storage.asked.drop(wanted.name)
         self._parts.log("error", "motion not put", motion=wanted.name.hex(), why=why)
         future = self._inviting.pop(wanted.name, None)
         if future is not None and not future.done():
@@ -322,6 +378,7 @@ class Asking:
     def over(self, playing: Playing) -> None:
         """A motion of this node is over: an invitation is followed by its motion, and places are free."""
         name = playing.name
+        self._parts.storage.asked.drop(name)
         self.invitations.pop(name, None)
         future = self._inviting.pop(name, None)
         if future is not None and not future.done():

@@ -171,6 +171,7 @@ class Node(OverArchive):
                 self._take_up(name)
             except DamagedError as error:
                 parts.log("error", "damaged motion", motion=name.hex(), why=str(error))
+        self._asking.take_up()
         self._tend()
 
     def stop(self) -> None:
@@ -195,12 +196,13 @@ class Node(OverArchive):
             return None
         remaining = min(stored.ends - clock, header.terms.seconds)  # clocks are set back, too
         announce = m.Announce(stored.data, stored.signature, remaining)
+        batch = self._asking.kept(name, header) if header.asker == moot.place else None
         if stored.state == "open":
             parts.log("info", "motion taken up again", motion=name.hex(), remaining=round(remaining, 3))
         playing = Playing(
             parts, self, moot, moot.place, announce, header, ends=now + remaining,
             records=parts.storage.journal(name), said=msgspec.convert(stored.summary, Part),
-            is_over=stored.state != "open",
+            is_over=stored.state != "open", batch=batch,
         )  # fmt: skip
         self._running[name] = playing
         playing.begin()

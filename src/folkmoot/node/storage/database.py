@@ -62,9 +62,11 @@ CREATE INDEX seals_until ON seals (until, motion)
 """
 _OF_CHANGES: Final = """
 -- By the digest of the roster that is replaced: what the agreement on its successor wants kept, in its order;
--- and the precommits of a quorum to the one that is agreed on.
+-- and, in "agreed", the precommits of a quorum to the one that is agreed on.
 CREATE TABLE changes (previous BLOB, place INTEGER, record BLOB NOT NULL, PRIMARY KEY (previous, place))
     WITHOUT ROWID;
+-- Own motions that are not over: place -1 is what to know of it again, the others are chunks of its inputs.
+CREATE TABLE asked (motion BLOB, place INTEGER, data BLOB NOT NULL, PRIMARY KEY (motion, place));
 CREATE TABLE agreed (previous BLOB PRIMARY KEY, round INTEGER NOT NULL, precommits BLOB NOT NULL)
     WITHOUT ROWID;
 CREATE TABLE roster_evidence (
@@ -89,6 +91,7 @@ _GONE: Final = (
     "changes",
     "agreed",
     "roster_evidence",
+    "asked",
 )
 
 
@@ -126,6 +129,7 @@ class Database:
     def _prepare(self) -> None:
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
+        self._db.execute("PRAGMA secure_delete = FAST")  # inputs that were forgotten are overwritten
         (version,) = self.one("PRAGMA user_version")
         if version == VERSION:
             return

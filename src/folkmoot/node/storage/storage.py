@@ -23,6 +23,7 @@ import msgspec
 from folkmoot.node.session.book import Evidence
 from folkmoot.node.session.frames import Secret, read_stored
 from folkmoot.node.session.header import Header, read_header
+from folkmoot.node.storage.asked import Asked
 from folkmoot.node.storage.audit import AuditLog, Entry, TamperedError, check_chain, written
 from folkmoot.node.storage.database import CHILDREN, KEPT_OLD, DamagedError, Database, version_of
 from folkmoot.node.storage.retention import Watermarks, until
@@ -83,6 +84,7 @@ class Storage:
         self.has_room = True  # may a new motion be stored? (``tend`` finds out)
         self.database = self._db = Database(path)
         self.audit = AuditLog(self._db)
+        self.asked = Asked(self._db)
         self.damaged: list[bytes] = []  # names of motions, as ``check`` found them
         self._forgotten = self._time("forgotten")
         self._born = self._time(_BORN)
