@@ -18,6 +18,7 @@ from folkmoot.aggregation.correlated import _linked, groups, residual_correlatio
 from folkmoot.aggregation.holdout import Holdout
 from folkmoot.aggregation.listening import Gold, Heard, by_agreement, decide, listen
 from folkmoot.aggregation.refinement import _iterate, informedness, own_correlation
+from folkmoot.aggregation.telling_apart import agreements
 from folkmoot.arrays import Floats, Ints, Singles
 
 
@@ -119,7 +120,7 @@ def test_residual_correlation_is_the_textbook_s(classes: int) -> None:
             bins += [
                 [i for place, i in enumerate(mine) if place * cuts // len(mine) == b] for b in range(cuts)
             ]
-    found = residual_correlation(one_hot(votes, classes), score)
+    found = residual_correlation(one_hot(votes, classes), agreements(votes), score)
     np.testing.assert_allclose(found, textbook_correlation(votes, classes, bins), atol=1e-5)
 
 
@@ -155,13 +156,13 @@ def test_a_group_shares_its_voice_by_the_design_effect_and_sides_do_not_mix() ->
     votes[9] = votes[8]
     copies = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 8])
     score, side = np.zeros((2, inputs)), np.ones(10, dtype=np.int64)
-    label, voice = groups(one_hot(votes, 2), copies, score, side)
+    label, voice = groups(one_hot(votes, 2), copies, agreements(votes), score, side)
     assert len(set(label[:6].tolist())) == 1
     assert len(set(label.tolist())) == 4
     np.testing.assert_allclose(voice[:6], 1 / (1 + 5 * 0.36), rtol=0.05)
     np.testing.assert_allclose(voice[6:], [1, 1, 0.5, 0.5])
     side[5] = -1
-    assert groups(one_hot(votes, 2), copies, score, side)[0][5] not in label[:5]
+    assert groups(one_hot(votes, 2), copies, agreements(votes), score, side)[0][5] not in label[:5]
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -198,7 +199,7 @@ def test_own_correlation_is_pearson_s_for_two_classes() -> None:
     votes = rng.integers(0, 2, (4, 500))
     votes[1] = np.where(rng.random(500) < 0.8, votes[0], votes[1])
     votes[3] = 1
-    found = own_correlation(0, one_hot(votes, 2))
+    found = own_correlation(0, one_hot(votes, 2), agreements(votes))
     exact = np.asarray(np.corrcoef(votes[:3]))[0]
     noise = 2 / np.sqrt(500)
     np.testing.assert_allclose(found[:2], exact[:2] - noise, atol=1e-6)

@@ -14,6 +14,7 @@ from typing import Annotated, Final, TypeAlias
 import msgspec
 import numpy as np
 
+from folkmoot.node.session.frames import MOST_BYTES
 from folkmoot.node.session.statement import Digest, Place
 from folkmoot.node.session.terms import Terms
 from folkmoot.node.wire.schema import Column, check_schema
@@ -24,6 +25,7 @@ MOST_CELLS: Final = 1_000_000  # inputs times labels, of probabilities and of Da
 MOST_COMPUTED: Final = 8_000_000  # votes of all members, times labels: a node stands still meanwhile
 _DEAR: Final = 4  # Dawid-Skene looks at each vote as often for each label that others gave
 MOST_NUMBERS: Final = 90_000  # inputs of a motion about numbers: eight bytes each in a frame
+MOST_CHUNK: Final = MOST_BYTES - 1000  # bytes: it comes in one frame
 MOST_SHOWN: Final = 1 << 19  # bytes of the validation rows of a member
 
 Nonce: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=16, max_length=16)]
@@ -79,6 +81,12 @@ class Header(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             raise ValueError(f"the asker must be one of {n} members, and the time a number")
         if self.columns < 1 or self.chunk_rows < 1 or self.dtype not in DTYPES:
             raise ValueError(f"inputs must have columns of numbers ({', '.join(DTYPES)}), and chunks rows")
+        chunk = max(min(self.chunk_rows, self.inputs), 1) * self.row_bytes
+        if chunk > MOST_CHUNK:  # before anything is made that has a place for each column
+            raise ValueError(
+                f"the inputs of a chunk must have at most {MOST_CHUNK:,} bytes: got {chunk:,}, with "
+                f"{self.columns:,} columns"
+            )
         check_schema(self.schema, self.columns, "the schema of a motion")
         if self.invites:
             self._check_invitation()

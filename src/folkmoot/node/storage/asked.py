@@ -12,7 +12,7 @@ _HEAD: Final = -1  # the place before those of the chunks
 
 
 class Asked:
-    """By motion what its asker wants to know of it again, and the chunks of its inputs.
+    """By motion a head, of its asker, and the chunks of its inputs.
 
     They have no seal: the header, by whose hash a motion is named, has the hashes of the chunks.
     """
@@ -35,7 +35,7 @@ class Asked:
         return [name for (name,) in self._db.all("SELECT motion FROM asked WHERE place = -1 ORDER BY rowid")]
 
     def head(self, motion: bytes) -> bytes:
-        """What its asker wants to know again."""
+        """The head that was kept with it."""
         (data,) = self._db.one("SELECT data FROM asked WHERE motion = ? AND place = -1", motion)
         return bytes(data)
 
