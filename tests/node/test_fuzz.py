@@ -30,7 +30,7 @@ SOURCE: Final = Path(folkmoot.__file__).parent
 PLACES: Final = ("node/**/*.py", "files/*.py", "sandbox/*.py", "client.py")
 # Functions that read are those which call one of these, or are called so and take bytes, text or a file.
 CALLS: Final = {
-    "msgspec.msgpack.decode", "msgspec.json.decode", "msgspec.convert", "json.loads", "tomllib.loads",
+    "msgspec.msgpack.decode", "msgspec.json.decode", "json.loads", "tomllib.loads",
     "np.frombuffer", "np.unpackbits", "np.load", "np.memmap", "np.lib.format.read_array", "csv.reader",
     "zipfile.ZipFile", "base64.b64decode", "x509.load_der_x509_certificate",
 }  # fmt: skip
@@ -40,13 +40,10 @@ TAKEN: Final = ("bytes", "str", "Path", "Path | str")
 OWN: Final = {
     "node.membership.identity:create", "node.membership.identity:_read_key",
     "node.membership.identity:_read_certificate", "node.service.node_file:read_node_file",
-    "node.web.tokens:read_token", "node.session.terms:Terms.of",
-    "node.session.frames:_STORED", "node.session.frames:read_stored", "node.storage.storage:_EVIDENCE",
+    "node.web.tokens:read_token", "node.session.frames:_STORED", "node.session.frames:read_stored",
+    "node.storage.storage:_EVIDENCE", "node.storage.storage:Storage._amend",
+    "node.storage.storage:Storage.motion", "node.storage.storage:Storage.since",
     "node.rosters.chronicle:_EVIDENCE", "node.rosters.chronicle:_PRECOMMITS",
-    "node.storage.storage:Storage._amend", "node.storage.storage:Storage.motion",
-    "node.storage.storage:Storage.since", "node.service.archive:NodeArchive.rounds",
-    "node.service.node:Node._take_up", "node.service.node:Node._open", "node.service.node:Node.order_of",
-    "node.service.showing:Showing.shown", "node.service.showing:Showing._chosen",
     "sandbox.worker:main", "sandbox.worker:_serve", "sandbox.process:Sandboxed._start",
 }  # fmt: skip
 

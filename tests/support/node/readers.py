@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import hashlib
 import io
 import json
@@ -243,7 +244,8 @@ def _tables(folder: Path) -> Iterator[Reader]:
     """Inputs, rows that were held out, schemas, weights, and what an estimator exports."""
     table = b"age,height\n1.5,2\n3,-4e5\n,6\n"
     yield Reader("inputs in a body", partial(inputs_in_text, name="the body"), [table, b"1;2,5\n3;4\n"])
-    yield Reader("tables", _in_file(folder / "inputs.csv", read_inputs), [table], often=20_000)
+    tables = [table, gzip.compress(table, mtime=0)]
+    yield Reader("tables", _in_file(folder / "inputs.csv", read_inputs), tables, often=20_000)
     array = io.BytesIO()
     np.save(array, np.arange(6.0).reshape(3, 2))
     yield Reader("arrays", _in_file(folder / "inputs.npy", read_inputs), [array.getvalue()], often=20_000)
