@@ -43,6 +43,7 @@ OWN: Final = {
     "node.web.tokens:read_token", "node.session.frames:_STORED", "node.session.frames:read_stored",
     "node.storage.storage:_EVIDENCE", "node.storage.storage:Storage._amend",
     "node.storage.storage:Storage.motion", "node.storage.storage:Storage.since",
+    "node.service.asking:Asking.kept", "node.service.asking:Asking.take_up",
     "node.rosters.chronicle:_EVIDENCE", "node.rosters.chronicle:_PRECOMMITS",
     "sandbox.worker:main", "sandbox.worker:_serve", "sandbox.process:Sandboxed._start",
 }  # fmt: skip
