@@ -190,14 +190,6 @@ class CouncilOutcome(Outcome):
         Who voted is in ``first``.
     run : None
         There is nothing to run again: the table explains.
-    opened : None
-        What a participant takes into a talk.
-    trust : None
-        Trust learnt in a talk.
-    trust_by : None
-        How it was learnt.
-    restored : None
-        Who took back what a talk had changed.
     faults : mapping of int to str, optional
         Who could not answer at all, and why.
     first : ndarray, shape (participant, input[, class])
