@@ -248,12 +248,9 @@ def ahead(score: Floats, weight: Floats) -> Ints:
 
 def tally(votes: Ints, weight: Floats, classes: int) -> Floats:
     """(class, input): the weight of those who name it."""
-    inputs = votes.shape[1]
-    place = np.where(votes < 0, classes, votes) * inputs + np.arange(inputs)
-    found: Floats = np.bincount(place.ravel(), np.repeat(weight, inputs), (classes + 1) * inputs).astype(
-        float
-    )
-    return found[: classes * inputs].reshape(classes, inputs)
+    from folkmoot.aggregation.kernels import tally as count  # numba, which public aggregations do without
+
+    return np.asarray(count(np.ascontiguousarray(votes), weight, classes))
 
 
 def likely(own: int, heard: Heard, holdout: Holdout, weight: Floats, score: Floats) -> Floats:

@@ -70,10 +70,11 @@ def refine(
         heard = np.flatnonzero((trust != 0) & witness)
         if not len(heard):
             return None
-        ahead, level = _testimony(one_hot, heard, group[heard])
-        answer, score = _iterate(answer, ahead, level, steps)
-        trust = informedness(expected_counts(one_hot, answer))
-    return Refined(expected_counts(one_hot, answer), voice)
+        code = _testimony(votes, heard, group[heard], classes)
+        answer, score = _iterate(answer, code, steps)
+        counts = expected_counts(one_hot, answer)
+        trust = informedness(counts)
+    return Refined(counts, voice)
 
 
 def own_correlation(own: int, one_hot: Singles, alike: Floats) -> Floats:
@@ -110,40 +111,27 @@ def informedness(counts: Floats) -> Floats:
     return _shrunk(raw, SHRINK * scale * np.sqrt(variance.sum(axis=1)) / number)
 
 
-def _testimony(one_hot: Singles, heard: Ints, group: Ints) -> tuple[Ints, Ints]:
-    """(group, input): the class that most of a group name, and how unanimous it is."""
-    _, classes, inputs = one_hot.shape
-    numbers = np.unique(group)
-    most = np.zeros((len(numbers), inputs), dtype=one_hot.dtype)
-    ahead = np.zeros(most.shape, dtype=np.int64)
-    for row, each in enumerate(numbers):
-        members = heard[group == each]
-        shares = one_hot[members[0]] if len(members) == 1 else one_hot[members].mean(axis=0)
-        most[row] = shares[0]
-        for label in range(1, classes):  # many times quicker than argmax along the first of two axes
-            ahead[row, shares[label] > most[row]] = label
-            np.maximum(most[row], shares[label], out=most[row])
-    over = (most * classes - 1) / (classes - 1)
-    return ahead, np.clip((over * _LEVELS).astype(np.int64), 0, _LEVELS - 1)
+def _testimony(votes: Ints, heard: Ints, group: Ints, classes: int) -> Ints:
+    """(group, input): the class that most of a group name and how unanimous it is, in one number."""
+    from folkmoot.aggregation.kernels import testimony  # numba, which public aggregations do without
+
+    starts = np.append(0, np.cumsum(np.unique(group, return_counts=True)[1]))
+    return np.asarray(testimony(votes, heard[np.argsort(group, kind="stable")], starts, classes, _LEVELS))
 
 
-def _iterate(answer: Floats, ahead: Ints, level: Ints, steps: int) -> tuple[Floats, Floats]:
+def _iterate(answer: Floats, code: Ints, steps: int) -> tuple[Floats, Floats]:
     """Calibrate and answer, in turn, at most ``steps`` times: (class, input) the answer and its score."""
-    many, inputs = ahead.shape
-    classes = len(answer)
-    cells = many * classes * _LEVELS
-    code = (np.arange(many)[:, None] * classes + ahead) * _LEVELS + level
-    total = np.bincount(code.ravel(), minlength=cells)
-    place = ahead * inputs + np.arange(inputs)  # in the flat answer
+    from folkmoot.aggregation.kernels import believed, spoken
+
+    classes, inputs = answer.shape
+    total = believed(np.ones_like(answer), code, _LEVELS)
     score = np.zeros((classes, inputs))
     for _ in range(steps):
-        believed = answer.ravel()[place]
         prior = (answer.sum(axis=1) + 1) / (inputs + classes)
-        base = np.tile(np.repeat(prior, _LEVELS), many)
-        share = (np.bincount(code.ravel(), believed.ravel(), cells) + _PSEUDO * base) / (total + _PSEUDO)
-        said = (log_odds(share, doubt=0.0) - log_odds(base, doubt=0.0))[code]
-        summed: Floats = np.bincount(place.ravel(), said.ravel(), classes * inputs).astype(np.float64)
-        score = summed.reshape(classes, inputs) + np.log(prior)[:, None]
+        base = np.repeat(prior, _LEVELS)
+        share = (believed(answer, code, _LEVELS) + _PSEUDO * base) / (total + _PSEUDO)
+        said = log_odds(share, doubt=0.0) - log_odds(base, doubt=0.0)
+        score = spoken(said, code, classes, _LEVELS) + np.log(prior)[:, None]
         before, answer = answer, np.asarray(softmax(score, axis=0))
         if np.abs(answer - before).max() <= _TOLERANCE:
             break
