@@ -1,8 +1,8 @@
 """
-Rules to agree on numbers
-=========================
+Rules to aggregate numbers
+==========================
 
-Learn which rule of aggregation bears how many liars when participants agree on numbers instead of labels.
+Learn which rule of aggregation bears how many liars when participants answer numbers instead of labels.
 
 31 participants estimate 300 numbers, each with an error of standard deviation 1. Liars answer with a number
 far away. A mean is lost to the first of them; trimming bears ten of 31, and the median gets worse only
@@ -17,7 +17,7 @@ import sys
 
 import numpy as np
 
-from folkmoot import agree
+from folkmoot import Council, deliberate
 from folkmoot.adversaries import FarAway
 from folkmoot.aggregation import RULES
 from folkmoot.pictures.palette import SERIES, panels
@@ -34,7 +34,8 @@ def main(path: str = "regression_rules.png") -> None:
     for (name, rule), colour in zip(RULES.items(), SERIES, strict=False):
         errors = []
         for count in counts:
-            agreed = agree(values, rule(), adversaries={i: FarAway(100.0) for i in range(count)})
+            liars = {i: FarAway(100.0) for i in range(count)}
+            agreed = deliberate(values, Council(), aggregation=rule(), adversaries=liars)
             errors.append(float(np.sqrt(np.mean((agreed.decision - truth) ** 2))))
         print(f"{name:>17}: " + "  ".join(f"{error:8.3f}" for error in errors))
         axes.semilogy(counts, errors, "o-", ms=4, color=colour, label=name)

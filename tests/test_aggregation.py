@@ -24,7 +24,7 @@ from folkmoot.aggregation import (
     geometric_median,
 )
 from folkmoot.aggregation import rule as rule_module
-from support.oracles import approximate as oracle
+from support.oracles import rules as oracle
 
 Floats = npt.NDArray[np.float64]
 # Few different coordinates, so that ties are common, and some of any size.
@@ -213,53 +213,6 @@ def test_mean_krum_and_geometric_median_leave_the_honest_range() -> None:
     assert GeometricMedian().combine([*line, [0.0, 1.0]])[1] > 0.05
 
 
-# ---- contraction -------------------------------------------------------------------------------
-
-
-def test_two_camps_stay_two_camps_but_for_the_trimmed_mean() -> None:
-    # n = 5 > 3 f: the liar tells the camp at 0 that it is at 0, and the camp at 1 that it is at 1.
-    low, high = [[[0.0]] * 3 + [[1.0]] * 2, [[0.0]] * 2 + [[1.0]] * 3]
-    for rule in (Median(), GeometricMedian(), Krum()):
-        assert rule.combine([low, high]).ravel().tolist() == [0.0, 1.0]
-    np.testing.assert_allclose(TrimmedMean().combine([low, high]).ravel(), [1 / 3, 2 / 3])
-
-
-@given(clouds(least=1, most=9), st.data())
-def test_contraction_of_the_trimmed_mean(honest: Floats, data: st.DataObject) -> None:
-    h, d = honest.shape
-    f = data.draw(st.integers(0, (h - 1) // 2))
-    n = h + f
-    trim = data.draw(st.integers(f, (n - 1) // 2))
-    extreme = st.one_of(COORDINATES, st.sampled_from(honest.ravel().tolist()))
-    told = data.draw(arrays(np.float64, (2, f, d), elements=extreme))
-    for rule in (TrimmedMean(), TrimmedMean(trim)):
-        one, other = (rule.combine(np.concatenate((honest, lies))) for lies in told)
-        c = rule.contraction(n, f)
-        allowed = c * (honest.max(axis=0) - honest.min(axis=0))
-        assert (np.abs(one - other) <= allowed + 1e-12 * (1 + np.abs(honest).max())).all()
-
-
-def test_the_contraction_is_attained_and_below_one() -> None:
-    for n in range(4, 40):
-        f = oracle.safe_trim(n)
-        assert 0.0 < TrimmedMean().contraction(n, f) < 1.0
-        assert TrimmedMean().contraction(n, 0) == 0.0
-        honest = [[0.0]] * f + [[0.5]] * (n - 3 * f) + [[1.0]] * f
-        low, high = ([*honest, *([[end]] * f)] for end in (0.0, 1.0))
-        apart = TrimmedMean().combine(high) - TrimmedMean().combine(low)
-        assert apart.item() == pytest.approx(TrimmedMean().contraction(n, f), rel=1e-12)
-    assert TrimmedMean(2).contraction(5, 2) == 1.0  # n < 3 f
-
-
-def test_contraction_of_the_median_with_one_liar_among_an_even_number() -> None:
-    rng = np.random.default_rng(8)
-    for n in (4, 6, 8):
-        for honest in rng.normal(size=(200, n - 1, 1)):
-            ends = honest.min(axis=0, keepdims=True), honest.max(axis=0, keepdims=True)
-            low, high = (Median().combine(np.concatenate((honest, end))) for end in ends)
-            assert abs(high - low).item() <= np.ptp(honest) / 2 + 1e-12
-
-
 # ---- bad input ---------------------------------------------------------------------------------
 
 
@@ -281,11 +234,9 @@ def test_bad_input(make: Callable[[], Rule], values: Sequence[Any], message: str
         make().combine(values)
 
 
-def test_bad_trim_and_contraction() -> None:
+def test_bad_trim() -> None:
     with pytest.raises(TypeError, match="trim must be an integer"):
         TrimmedMean(0.5)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="byzantine <= trim: got byzantine=2, trim=1"):
-        TrimmedMean().contraction(6, 2)
 
 
 def test_rules_compare_by_what_they_are() -> None:

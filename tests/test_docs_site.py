@@ -25,7 +25,6 @@ OF_THEMSELVES = {"index", "tutorials", "how-to", "reference", "explanation", "pr
 OF_THE_ROOT = {
     "contributing": "../CONTRIBUTING.md",
     "changelog": "../CHANGELOG.md",
-    "security": "../SECURITY.md",
 }
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
@@ -62,6 +61,13 @@ def test_links_lead_to_headings_that_are_there(page: Path) -> None:
     for target, anchor in re.findall(r"\]\(([\w./-]*\.md)?#([\w-]+)\)", page.read_text()):
         goal = (page.parent / target) if target else page
         assert anchor in anchors(goal), f"{target}#{anchor}"
+
+
+def test_every_promise_names_tests_that_are_there() -> None:
+    named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", (DOCS / "security.md").read_text())
+    assert len(named) > 20
+    for file, name in named:
+        assert f"def {name or 'test_'}" in (ROOT / file).read_text(), f"{file}::{name}"
 
 
 def test_every_public_name_has_a_page_and_its_packages_list_it() -> None:

@@ -12,14 +12,8 @@ from matplotlib.figure import Figure
 from sklearn.linear_model import LinearRegression
 
 import folkmoot
-from folkmoot import ConsensusRegressor, Slush, agree, deliberate, plot_convergence
-from folkmoot.aggregation import Median
+from folkmoot import ConsensusRegressor, Slush, deliberate, plot_convergence
 from folkmoot.datasets import homogeneous_votes, load_digits_moot
-from folkmoot.simulation import Agreement
-
-
-def agreement() -> Agreement:
-    return agree(np.random.default_rng(0).normal(size=(5, 8)), Median(), record=True)
 
 
 def summary() -> Any:
@@ -41,7 +35,7 @@ def test_the_convergence_is_drawn_where_it_is_told() -> None:
     assert not left.has_data()
 
 
-@pytest.mark.parametrize("make", [agreement, summary, report_on_numbers])
+@pytest.mark.parametrize("make", [summary, report_on_numbers])
 def test_plots_draw_where_they_are_told(make: Callable[[], Any]) -> None:
     made, figure = make(), Figure()
     left, right = figure.subplots(1, 2)

@@ -1,8 +1,7 @@
 """Makes docs/images/player.gif, the looping picture in the README, with the real player in Chromium.
 
-The page is the one that docs/watch.md makes. One digit in three moots: nobody lies; ten of 30 participants
-lie and win; ten lie and lose, since the others have learnt whom to trust. Frames are steps of the player:
-changes of mind, then the end of the talk.
+The page is the one that docs/watch.md makes. One digit in three moots of 30 participants: nobody lies, five
+lie, ten lie and win. Frames are steps of the player: changes of mind, then the end of the talk.
 
     python tools/picture_of_the_player.py [FILE]
 """
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import FloatRect, Page
 
 ROOT = Path(__file__).parents[1]
-DIGIT = 22  # among those on the page: a close one, right with trust and wrong without it
-MOOTS = ("1", "3", "4")  # the keys of "no liars", "10 liars" and "10 liars, with trust"
+DIGIT = 22  # among those on the page: a close one
+MOOTS = ("1", "2", "3")  # the keys of "no liars", "5 liars" and "10 liars"
 STEP, END = 420, 2400  # milliseconds
 WIDTH, COLOURS = 760, 96
 MOST_FRAMES = 14  # of a talk

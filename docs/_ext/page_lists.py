@@ -19,7 +19,6 @@ LIST = Path(__file__).parents[1] / "README.md"
 ELSEWHERE = {
     "../CONTRIBUTING.md": "contributing.md",
     "../CHANGELOG.md": "changelog.md",
-    "../SECURITY.md": "security.md",
     "../README.md": "index.md",
     "../examples": "gallery/index.rst",
 }

@@ -73,12 +73,12 @@ def _without_pull(features: Array, bases: Array, *rest: Any) -> Any:
     return fit(features, bases * 0, *rest)
 
 
-def _only_copies(one_hot: Array, copies: Ints, score: Floats, side: Ints) -> tuple[Ints, Floats]:  # noqa: ARG001
+def _only_copies(_: Array, copies: Ints, *__: Any) -> tuple[Ints, Floats]:
     return copies, 1 / np.bincount(copies)[copies]
 
 
-def _one_side(one_hot: Array, copies: Ints, score: Floats, side: Ints) -> tuple[Ints, Floats]:
-    return groups(one_hot, copies, score, np.zeros_like(side))
+def _one_side(one_hot: Array, copies: Ints, alike: Floats, score: Floats, side: Ints) -> tuple[Ints, Floats]:
+    return groups(one_hot, copies, alike, score, np.zeros_like(side))
 
 
 def _without_view(name: str) -> Patch:

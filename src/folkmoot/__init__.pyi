@@ -51,9 +51,7 @@ from .runs.learned import read_moot as read_moot
 from .sampling import Everyone as Everyone
 from .sampling import Neighbours as Neighbours
 from .sampling import Others as Others
-from .simulation import Agreement as Agreement
 from .simulation import Sweep as Sweep
-from .simulation import agree as agree
 from .simulation import deliberate as deliberate
 from .simulation import sweep as sweep
 from .thresholds import StrongConfidence as StrongConfidence

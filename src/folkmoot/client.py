@@ -340,12 +340,14 @@ class Client:
             response = self._response(connection, "GET", "/v2/events", None, headers)
             fields: dict[str, str] = {}
             while line := response.readline():
-                text = line.decode().rstrip("\n")
+                text = line.decode(errors="replace").rstrip("\n")
                 if text:
                     name, _, value = text.partition(": ")
                     fields[name] = value
                 elif fields:
-                    yield Event(fields.get("event", ""), json.loads(fields["data"]), fields.get("id", ""))
+                    yield Event(
+                        fields.get("event", ""), self._read(fields.get("data", "")), fields.get("id", "")
+                    )
                     fields = {}
         except (OSError, http.client.HTTPException) as error:
             raise NodeAwayError(f"the node at {self.where} went away ({error})") from None
@@ -432,10 +434,12 @@ class Client:
         headers: dict[str, str] | None = None,
     ) -> Any:
         shown = {**(headers or {}), **({"Content-Type": kind} if kind else {})}
-        said = self._bytes(path, method, body, shown)
+        return self._read(self._bytes(path, method, body, shown))
+
+    def _read(self, said: bytes | str) -> Any:
         try:
             return json.loads(said)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ValueError(f"the answer of {self.where} is not JSON: is that a node's page?") from None
 
     def _response(
@@ -513,7 +517,7 @@ def _refusal(response: http.client.HTTPResponse) -> ValueError:
     try:
         problem = json.loads(response.read())
         detail = str(problem["detail"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         why = f"the answer was {response.status} {response.reason}: is that a node's page?"
         return NodeRefusal(response.status, why)
     if problem.get("message"):

@@ -132,9 +132,11 @@ class Council:
             )
         rule = check_aggregation(default_aggregation(votes) if aggregation is None else aggregation)
         table, kind = check_table(votes, rule, classes)
+        if progress is not None:
+            known = replace(Known() if known is None else known, progress=progress)
         moot = _Moot.checked(table, kind, adversaries, truth, classes, known, checks.seed(seed), missing)
         outcome = moot.outcome(rule)
-        if progress is not None:
+        if progress is not None and outcome.final is None:
             progress(1, 1)
         return outcome
 
@@ -190,14 +192,6 @@ class CouncilOutcome(Outcome):
         Who voted is in ``first``.
     run : None
         There is nothing to run again: the table explains.
-    opened : None
-        What a participant takes into a talk.
-    trust : None
-        Trust learnt in a talk.
-    trust_by : None
-        How it was learnt.
-    restored : None
-        Who took back what a talk had changed.
     faults : mapping of int to str, optional
         Who could not answer at all, and why.
     first : ndarray, shape (participant, input[, class])

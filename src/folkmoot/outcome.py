@@ -103,11 +103,8 @@ class Turn(NamedTuple):
         The peers it asks, in the order in which they were drawn.
     answers : tuple of int
         The colour that each of them names; -1 for none.
-    counted : tuple of bool
-        Whether the asker counts each answer. In a talk by trust, answers to the whole batch that are too
-        unlike what the asker holds do not count.
     tally : tuple of float
-        How many of the counted answers name each colour; with weights, the sum of theirs, rescaled to
+        How many of the answers name each colour; with weights, the sum of theirs, rescaled to
         ``len(asked)``.
     alpha : int
         What a tally must reach.
@@ -131,7 +128,6 @@ class Turn(NamedTuple):
     participant: int
     asked: tuple[int, ...]
     answers: tuple[int, ...]
-    counted: tuple[bool, ...]
     tally: tuple[float, ...]
     alpha: int
     won: int
@@ -159,10 +155,8 @@ class Turns(Sequence[Turn]):
         Whom it asks; only the first ``size`` entries of a row mean something.
     answers : ndarray of int, shape (turn, most)
         What these answer, -1 for none.
-    counted : ndarray of bool, shape (turn, most)
-        Which of these answers count.
     tally : ndarray of float, shape (turn, colour)
-        How many counted answers name each colour, or what they weigh, rescaled to ``size``.
+        How many answers name each colour, or what they weigh, rescaled to ``size``.
     won : ndarray of int, shape (turn,)
         The colour that won the query, -1 for none.
     before : ndarray of int, shape (turn,)
@@ -186,7 +180,6 @@ class Turns(Sequence[Turn]):
     alpha: Ints
     asked: Ints
     answers: Colours
-    counted: Bools
     tally: Floats
     won: Ints
     before: Ints
@@ -197,7 +190,7 @@ class Turns(Sequence[Turn]):
         """No turns: nobody could ask anybody."""
         each, pairs = np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.int64)
         return cls(
-            each, each, each, each, pairs, pairs.astype(np.int8), pairs.astype(np.bool_),
+            each, each, each, each, pairs, pairs.astype(np.int8),
             np.empty((0, classes)), each, each, each,
         )  # fmt: skip
 
@@ -222,7 +215,6 @@ class Turns(Sequence[Turn]):
             participant=int(self.participant[row]),
             asked=tuple(self.asked[row, :size].tolist()),
             answers=tuple(self.answers[row, :size].tolist()),
-            counted=tuple(self.counted[row, :size].tolist()),
             tally=tuple(self.tally[row].tolist()),
             alpha=int(self.alpha[row]),
             won=int(self.won[row]),
@@ -377,16 +369,6 @@ class Outcome:
         How it was run: protocol, schedule, seed, adversaries, first votes. It is what ``turns`` and
         ``explain``
         look at. Default: that is not known.
-    opened : ndarray of int, shape (participant, input), optional
-        With trust or peer review: what each participant took into the talk after it had listened to the first
-        votes, -1 for nothing.
-    trust : ndarray of float, shape (participant, participant), optional
-        With trust or peer review: what each one's vote counts for each participant (a row each).
-    trust_by : {"trust", "peer review"}, optional
-        How that was learnt.
-    restored : ndarray of bool, shape (participant, input), optional
-        With trust or peer review: who took back what it had opened with once the talk was over, because the
-        talk may change few of its decisions.
     faults : mapping of int to str, optional
         Who could not answer at all, and why.
 
@@ -418,10 +400,6 @@ class Outcome:
     names: Sequence[str] | None = None
     present: Bools | None = None
     run: Run | None = field(default=None, repr=False)
-    opened: Votes | None = field(default=None, repr=False)
-    trust: Floats | None = field(default=None, repr=False)
-    trust_by: Literal["trust", "peer review"] | None = None
-    restored: Bools | None = field(default=None, repr=False)
     faults: Mapping[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -512,8 +490,7 @@ class Outcome:
         Turns
             A sequence of ``Turn`` in the order in which they were taken, kept as arrays; with several
             repetitions, those of the first. Its ``changes`` are those in which somebody changed its class. A
-            participant's last turn, or else its first vote (with trust: ``opened``), is what it held at the
-            end: its decision, unless ``restored``.
+            participant's last turn, or else its first vote, is its decision.
 
         Raises
         ------

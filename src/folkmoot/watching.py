@@ -303,7 +303,6 @@ def _moot(name: str, outcome: Outcome, chosen: list[int], truth: Ints | None) ->
                 turns=outcome.turns(i),
                 decision=int(decided[i]),
                 end=end[:, i],
-                opening=None if outcome.opened is None else outcome.opened[:, i],
                 absent=[] if outcome.present is None else np.flatnonzero(~outcome.present[:, i]).tolist(),
             )
             for i in chosen
@@ -313,7 +312,6 @@ def _moot(name: str, outcome: Outcome, chosen: list[int], truth: Ints | None) ->
         right=right,
         liars=outcome.liars,
         lockstep=outcome.schedule == "lockstep",
-        trust=outcome.trust,
     )
 
 
@@ -327,8 +325,6 @@ def _rule(outcome: Outcome) -> str:
     protocol = outcome.protocol
     alpha = f"alpha = {protocol.alpha}" if isinstance(protocol.alpha, int) else "thresholds of their own"
     parts = [f"{type(protocol).__name__}, k = {protocol.k}, {alpha}"]
-    if outcome.trust_by is not None:
-        parts.append(f"by {outcome.trust_by}")
     if outcome.schedule == "lockstep":
         parts.append("all at once")
     return "; ".join([*parts, f"seed {outcome.seed}"])

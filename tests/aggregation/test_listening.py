@@ -13,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import betabinom
 
-from folkmoot.aggregation import listening
+from folkmoot.aggregation import kernels, listening
 from folkmoot.aggregation.correlated import _linked, groups, residual_correlation
 from folkmoot.aggregation.holdout import Holdout
 from folkmoot.aggregation.listening import Gold, Heard, by_agreement, decide, listen
-from folkmoot.aggregation.refinement import _iterate, informedness, own_correlation
+from folkmoot.aggregation.refinement import _iterate, _testimony, informedness, own_correlation
+from folkmoot.aggregation.telling_apart import agreements
 from folkmoot.arrays import Floats, Ints, Singles
 
 
@@ -119,7 +120,7 @@ def test_residual_correlation_is_the_textbook_s(classes: int) -> None:
             bins += [
                 [i for place, i in enumerate(mine) if place * cuts // len(mine) == b] for b in range(cuts)
             ]
-    found = residual_correlation(one_hot(votes, classes), score)
+    found = residual_correlation(one_hot(votes, classes), agreements(votes), score)
     np.testing.assert_allclose(found, textbook_correlation(votes, classes, bins), atol=1e-5)
 
 
@@ -155,13 +156,13 @@ def test_a_group_shares_its_voice_by_the_design_effect_and_sides_do_not_mix() ->
     votes[9] = votes[8]
     copies = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 8])
     score, side = np.zeros((2, inputs)), np.ones(10, dtype=np.int64)
-    label, voice = groups(one_hot(votes, 2), copies, score, side)
+    label, voice = groups(one_hot(votes, 2), copies, agreements(votes), score, side)
     assert len(set(label[:6].tolist())) == 1
     assert len(set(label.tolist())) == 4
     np.testing.assert_allclose(voice[:6], 1 / (1 + 5 * 0.36), rtol=0.05)
     np.testing.assert_allclose(voice[6:], [1, 1, 0.5, 0.5])
     side[5] = -1
-    assert groups(one_hot(votes, 2), copies, score, side)[0][5] not in label[:5]
+    assert groups(one_hot(votes, 2), copies, agreements(votes), score, side)[0][5] not in label[:5]
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -180,7 +181,7 @@ def test_a_group_that_is_unanimous_when_it_lies_is_believed_otherwise(classes: i
     level = np.stack([np.full(inputs, 7), np.full(inputs, 7), np.where(lies, 7, 3)])
     start = np.full((classes, inputs), 0.3 / (classes - 1))
     start[ahead[0], np.arange(inputs)] = 0.7
-    answer, score = _iterate(start, ahead, level, 30)
+    answer, score = _iterate(start, ahead * 8 + level, 30)
     right = answer.argmax(axis=0) == truth
     assert right[lies].mean() > 0.8
     assert right[~lies].mean() > 0.85
@@ -198,7 +199,7 @@ def test_own_correlation_is_pearson_s_for_two_classes() -> None:
     votes = rng.integers(0, 2, (4, 500))
     votes[1] = np.where(rng.random(500) < 0.8, votes[0], votes[1])
     votes[3] = 1
-    found = own_correlation(0, one_hot(votes, 2))
+    found = own_correlation(0, one_hot(votes, 2), agreements(votes))
     exact = np.asarray(np.corrcoef(votes[:3]))[0]
     noise = 2 / np.sqrt(500)
     np.testing.assert_allclose(found[:2], exact[:2] - noise, atol=1e-6)
@@ -241,3 +242,22 @@ def test_why_it_cannot_tell_is_said() -> None:
     few = Heard(votes[:, :49], 2)
     assert listen(0, few, holdout(9, 1), None) == "trust needs at least 50 inputs on which it voted: got 49"
     assert "nobody agrees or disagrees" in str(listen(0, Heard(votes, 2), holdout(30, 2), None))
+
+
+def test_what_groups_say_is_counted_by_hand() -> None:
+    """Two groups, of one and of three; one input has no vote of the first."""
+    votes = np.array([[1, 0, -1, 2], [0, 0, 1, 2], [0, 1, 1, -1], [0, 2, 2, -1]])
+    code = _testimony(votes, np.array([0, 1, 2, 3]), np.array([7, 9, 9, 9]), 3)
+    # 8 degrees: all of three is 7; two of three is (3 * 2 - 3) / (2 * 3) = half, which is 4; one is 0.
+    assert code.tolist() == [[8 + 7, 7, 0, 16 + 7], [7, 0, 8 + 4, 16]]
+    answer = np.array([[0.5, 0.25, 0.0, 0.25], [0.5, 0.5, 0.75, 0.25], [0.0, 0.25, 0.25, 0.5]])
+    chances = np.zeros((2, 24))
+    chances[0, [15, 7, 0, 23]] = 0.5, 0.25, 0.0, 0.5
+    chances[1, [7, 0, 12, 16]] = 0.5, 0.25, 0.75, 0.5
+    np.testing.assert_array_equal(kernels.believed(answer, code, 8), chances)
+    said = np.arange(48.0).reshape(2, 24)
+    expected = [[24 + 7, 7 + 24, 0, 0], [15, 0, 24 + 12, 0], [0, 0, 0, 23 + 24 + 16]]
+    np.testing.assert_array_equal(kernels.spoken(said, code, 3, 8), expected)
+    np.testing.assert_array_equal(
+        kernels.tally(votes, np.array([1.0, 2.0, 4.0, 0.0]), 3), [[6, 3, 0, 0], [1, 4, 6, 0], [0, 0, 0, 3]]
+    )

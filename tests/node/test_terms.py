@@ -88,6 +88,9 @@ def test_terms_that_are_none(given: dict[str, Any], named: str | None) -> None:
         ({"created": float("inf")}, "the time a number"),
         ({"dtype": "<U9"}, "columns of numbers"),
         ({"chunks": (bytes(32),) * 2}, "whole chunks"),
+        ({"columns": 1 << 18}, "inputs of a chunk must have at most"),
+        ({"columns": 1 << 62}, "inputs of a chunk must have at most"),
+        ({"columns": 1 << 16, "chunk_rows": 1 << 62}, "inputs of a chunk must have at most"),
         ({"rows": 1}, "validation rows"),
         ({"shown": bytes(32)}, "validation rows"),
         ({"seal": bytes(32)}, "an invitation must be to show rows"),
@@ -122,6 +125,8 @@ def test_a_header_is_encoded_in_one_way() -> None:
         (7, 2, {"rule": "dawid-skene"}, 100_000),
         (7, 8, {"rule": "dawid-skene"}, 8_000_000 // (7 * 4 * 7)),
         (101, 8, {"rule": "dawid-skene"}, 8_000_000 // (101 * 4 * 8)),
+        (80, 2, {"believe": "own"}, 100_000),
+        (80, 100, {"believe": "own"}, 8_000_000 // (80 * 10)),
         (101, 8, {"answers": "probabilities"}, 8_000_000 // (101 * 8)),
     ],
 )

@@ -206,10 +206,9 @@ def test_what_is_drawn_is_what_turns_say(browser: Browser, tmp_path: Path, kind:
                         [
                             "none" if answer < 0 else f"k{answer}",
                             *(["lie"] if peer in outcome.liars else []),
-                            *([] if heard else ["deaf"]),
                         ],
                     )
-                    for peer, answer, heard in zip(turn.asked, turn.answers, turn.counted, strict=True)
+                    for peer, answer in zip(turn.asked, turn.answers, strict=True)
                 )
                 said = dict(zip(turn.asked, turn.answers, strict=True))
                 for who, colour in held.items():

@@ -100,7 +100,7 @@ def follow(
                 assert said == now[liars[peer].target]
             elif isinstance(liars[peer], PerfectlyMalicious):
                 assert said == 1  # the first wrong colour after 0
-        heard = [said if counts_ else -1 for said, counts_ in zip(turn.answers, turn.counted, strict=True)]
+        heard = list(turn.answers)
         each = [1.0 if weights is None else weights[turn.participant][peer] for peer in turn.asked]
         total = sum(map(Fraction, each))
         for colour in range(CLASSES):

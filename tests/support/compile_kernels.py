@@ -13,9 +13,8 @@ from typing import Any, get_args
 import numpy as np
 
 import conftest  # noqa: F401 (says where compiled code is kept)
-from folkmoot import Neighbours, Others, Slush, Snowball, agree, deliberate, sweep
+from folkmoot import Neighbours, Others, Slush, Snowball, deliberate, sweep
 from folkmoot.adversaries import Adversary, PerfectlyMalicious, RandomClass
-from folkmoot.aggregation import Mean
 from folkmoot.outcome import Batch
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
@@ -38,9 +37,6 @@ def main() -> None:
     deliberate(votes, Slush(5, 3), rounds=5, record=True)
     deliberate(votes, Slush(5, 3), rounds=5, schedule="lockstep")
     sweep(0.6, Slush(5, 3), n=12, talks=5, rounds=5)
-    numbers = np.random.default_rng(0).random((12, 3))
-    agree(numbers, Mean())
-    agree(numbers, Mean(), k=4)
     next(islice(SlushChain(302, 4, 3).by_round(150), 1, None))
     assert LocalSlushChain([3, 3, 4, 4, 4], 5).accuracy([0.6] * 5) > 0
 

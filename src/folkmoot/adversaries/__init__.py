@@ -55,7 +55,7 @@ ATTACKS: Final[dict[str, type[Adversary]]] = {
 # Those that lie about ballots (``folkmoot.outlook.FBA``), beside all of these.
 BALLOT_ATTACKS: Final[dict[str, type[Adversary]]] = {"misstating": Misstating}
 
-# Those that lie in numbers (``folkmoot.agree``).
+# Those that lie in numbers (``numbers_handed_in``).
 NUMBER_ATTACKS: Final[dict[str, type[NumberAdversary]]] = {
     "constant": ConstantNumber,
     "random": RandomNumber,

@@ -32,25 +32,27 @@ _BINS: Final = 32
 _PER_BIN: Final = 50
 
 
-def groups(one_hot: Singles, copies: Ints, score: Floats, side: Ints) -> tuple[Ints, Floats]:
+def groups(one_hot: Singles, copies: Ints, alike: Floats, score: Floats, side: Ints) -> tuple[Ints, Floats]:
     """(participant,): the group of each, and its share of a voice.
 
     ``one_hot`` (participant, class, input) are the votes, ``copies`` numbers those whose votes are the same,
-    ``score`` (class, input) says how much speaks for each class. ``side`` is 1 for those that are believed,
+    ``alike`` (participant, participant) says on how many inputs two agree, ``score`` (class, input) how much
+    speaks for each class. ``side`` is 1 for those that are believed,
     -1 for those read backwards, 0 for the others: both sides explain the score, which makes them look alike,
     so nobody is in a group with the other side.
     """
     _, first, place, sharing = np.unique(copies, return_index=True, return_inverse=True, return_counts=True)
-    correlation = residual_correlation(one_hot[first], score)
+    different = one_hot if len(first) == len(one_hot) else one_hot[first]
+    correlation = residual_correlation(different, alike[np.ix_(first, first)], score)
     correlation[side[first][:, None] != side[first][None, :]] = -1.0
     least = max(_CORRELATED, _SURE / np.sqrt(one_hot.shape[2]))
     group = _linked(correlation, least)
     voice = np.ones(len(first))
-    for number in np.unique(group):
+    for number in np.flatnonzero(np.bincount(group) > 1):
         members = np.flatnonzero(group == number)
-        if (size := len(members)) > 1:
-            rho = (correlation[np.ix_(members, members)].sum() - size) / (size * (size - 1))
-            voice[members] = 1 / (1 + (size - 1) * max(rho, 0.0))
+        size = len(members)
+        rho = (correlation[np.ix_(members, members)].sum() - size) / (size * (size - 1))
+        voice[members] = 1 / (1 + (size - 1) * max(rho, 0.0))
     return group[place], (voice / sharing)[place]
 
 
@@ -62,14 +64,13 @@ def _linked(similarity: Floats, least: float) -> Ints:
     return np.asarray(fcluster(linkage(apart, "average"), 1 - least, "distance"), dtype=np.int64)
 
 
-def residual_correlation(one_hot: Singles, score: Floats) -> Floats:
+def residual_correlation(one_hot: Singles, alike: Floats, score: Floats) -> Floats:
     """R scaled to 1 on the diagonal; 0 for one that always votes alike on inputs of one bin."""
     n, classes, inputs = one_hot.shape
     bins = _bins(score, inputs)
-    flat = one_hot.reshape(n, classes * inputs)
     counts = (one_hot.reshape(n * classes, inputs) @ bins).reshape(n, -1).astype(np.float64)
     scaled = counts / np.sqrt(np.tile(bins.sum(axis=0), classes))
-    covariance = (flat @ flat.T).astype(np.float64) - scaled @ scaled.T
+    covariance = alike - scaled @ scaled.T
     spread = np.diag(covariance).copy()
     silent = spread < 1e-3 * inputs
     spread[silent] = 1.0

@@ -29,7 +29,7 @@ class GeometricMedian(Rule):
     In one dimension it is the median. In more it does not depend on the axes, but may leave the honest range.
 
     **No validity** in two dimensions or more: honest (-2, 0), (-1, 0), (1, 0), (2, 0) and a liar at (0, 1)
-    meet above the line. **No contraction**, as for the median.
+    meet above the line.
 
     The point is unique unless the values lie on one line and are even in number; then it is the first of
     the values, by coordinates, with the least sum (in one dimension: the middle of them, as for the median).

@@ -14,7 +14,7 @@ import numpy as np
 
 from folkmoot.aggregation.holdout import Holdout
 from folkmoot.aggregation.interface import FinalVotes, Kind, Known, OwnAggregation, Rows
-from folkmoot.aggregation.listening import Gold, Heard, decide, likely, listen
+from folkmoot.aggregation.listening import Gold, Heard, ahead, likely, listen, tally
 from folkmoot.aggregation.numbers import weighted_middle, weights_by_errors
 from folkmoot.aggregation.own import Codes, Finals, judges_of, kind_of
 from folkmoot.aggregation.panel import PUBLIC
@@ -92,8 +92,9 @@ def _labels(table: Array, rows: Rows, judges: list[int], finals: Finals) -> None
         if isinstance(weight, str):
             finals.fall_back(judge, weight)
             continue
-        chances = codes.spread(likely(judge, heard, holdout, weight), finals.classes)
-        finals.hold(judge, codes.back(decide(cast, weight, codes.count)), weight, chances)
+        score = tally(cast, weight, codes.count)
+        chances = codes.spread(likely(judge, heard, holdout, weight, score), finals.classes)
+        finals.hold(judge, codes.back(ahead(score, weight)), weight, chances)
 
 
 def _numbers(table: Array, rows: Rows, judges: list[int], finals: Finals) -> None:

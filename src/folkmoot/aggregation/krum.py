@@ -21,8 +21,8 @@ class Krum(Trimming):
     At least one neighbour is always looked at. Among equals the value that is smaller in the first coordinate
     in which they differ wins, so that the order of the answers does not matter.
 
-    It is a selection for gradients, not a rule for agreement: **no validity** (three liars of nine can win
-    with a number outside the honest range) and **no contraction** (two camps stay two camps).
+    It is a selection for gradients: **no validity** (three liars of nine can win with a number outside the
+    honest range).
 
     Parameters
     ----------

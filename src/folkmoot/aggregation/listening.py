@@ -134,7 +134,7 @@ def by_agreement(own: int, heard: Heard, holdout: Holdout) -> Floats:
 
 def by_answer(own: int, heard: Heard, holdout: Holdout) -> Floats | str:
     """Everybody's weight by the answer that its own votes lead to; or why there is none."""
-    found = refine(own, heard.votes, heard.one_hot, heard.copies, holdout.accuracy)
+    found = refine(own, heard.votes, heard.one_hot, heard.copies, heard.alike, holdout.accuracy)
     if found is None:
         return "nobody agrees or disagrees with it more often than chance would"
     cast = np.diag(heard.both)
@@ -237,29 +237,35 @@ def _log_chance(right: float, of: int, holdout: Holdout) -> float:
 
 def decide(votes: Ints, weight: Floats, classes: int) -> Ints:
     """(input,): the class with the most weight, -1 if several are tied or nothing has any."""
-    score = _tally(votes, weight, classes)
+    return ahead(tally(votes, weight, classes), weight)
+
+
+def ahead(score: Floats, weight: Floats) -> Ints:
+    """(input,): the class with the most of this tally, -1 if several are tied or nothing has any."""
     best = score >= score.max(axis=0) - _TIE * np.abs(weight).sum()
     return np.where(best.sum(axis=0) > 1, -1, score.argmax(axis=0))
 
 
-def _tally(votes: Ints, weight: Floats, classes: int) -> Floats:
+def tally(votes: Ints, weight: Floats, classes: int) -> Floats:
     """(class, input): the weight of those who name it."""
-    return np.stack([weight @ (votes == label) for label in range(classes)])
+    from folkmoot.aggregation.kernels import tally as count  # numba, which public aggregations do without
+
+    return np.asarray(count(np.ascontiguousarray(votes), weight, classes))
 
 
-def likely(own: int, heard: Heard, holdout: Holdout, weight: Floats) -> Floats:
-    """(input, class): how likely each class is.
+def likely(own: int, heard: Heard, holdout: Holdout, weight: Floats, score: Floats) -> Floats:
+    """(input, class): how likely each class is; ``score`` is the tally with these weights.
 
     Weights are log-odds, so their sums would be logarithms of odds if all erred independently, which they do
     not. So they are multiplied by the factor under which the others' votes best foretell the own ones, given
     how the holdout says that these err.
     """
-    votes = heard.votes
-    there = votes[own] >= 0
-    others = np.where(np.arange(len(weight)) == own, 0.0, weight)
-    without = _tally(votes[:, there], others, heard.classes)
-    errs = np.maximum(holdout.confusion[:, votes[own, there]], 1e-6)  # (true class, input)
+    there = np.flatnonzero(heard.votes[own] >= 0)
+    mine = heard.votes[own, there]
+    without = score[:, there]
+    without[mine, np.arange(len(there))] -= weight[own]
+    errs = np.maximum(holdout.confusion[:, mine], 1e-6)  # (true class, input)
     fits = np.array([np.log((errs * softmax(f * without, axis=0)).sum(axis=0)).sum() for f in _SHARPEST])
     # The first of several that are tied: with nobody to foretell its votes it believes its log-odds.
-    best = _SHARPEST[int(np.argmax(fits >= fits.max() - _TIE * votes.shape[1]))]
-    return np.asarray(softmax(best * _tally(votes, weight, heard.classes), axis=0).T)
+    best = _SHARPEST[int(np.argmax(fits >= fits.max() - _TIE * heard.votes.shape[1]))]
+    return np.asarray(softmax(best * score, axis=0).T)

@@ -13,7 +13,7 @@ from folkmoot.arrays import Floats
 class Mean(Rule):
     """The mean of all values.
 
-    If nobody lies and all ask all, they agree after one round. If anybody lies, nothing is guaranteed.
+    If anybody lies, nothing is guaranteed.
 
     Examples
     --------

@@ -14,14 +14,10 @@ from folkmoot.arrays import Floats
 class Median(Rule):
     """The median: the middle value in every coordinate, of an even number the mean of the middle two.
 
-    It stays in the honest range with any minority of liars, but they can keep honest nodes apart for ever.
+    It stays in the honest range with any minority of liars.
 
     **Validity.** With fewer than m/2 liars the result lies in the range of the honest values, coordinate by
     coordinate: it is the trimmed mean with trim = ceil(m/2) - 1.
-
-    **No contraction.** Honest 0, 0, 1, 1 and one liar that tells every node that node's own number: nobody
-    moves. By the trimmed mean's bound, nodes that all ask all draw nearer in two cases only: without liars
-    (at once), and with one liar among an even number (by 1/2).
 
     Examples
     --------

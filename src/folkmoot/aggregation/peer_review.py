@@ -48,7 +48,6 @@ class PeerReview(OwnAggregation):
     Three of seven participants always lie. Ten rows of each tell.
 
     >>> import numpy as np
-    from scipy.special import softmax
     >>> from folkmoot.aggregation import Known, PeerReview, Rows
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.integers(0, 2, 270)

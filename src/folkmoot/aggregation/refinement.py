@@ -43,8 +43,13 @@ class Refined(NamedTuple):
     voice: Floats  # (participant,): shares of a voice
 
 
-def refine(own: int, votes: Ints, one_hot: Singles, copies: Ints, accuracy: float) -> Refined | None:
-    """The answer that follows from one's own votes, right with this chance; None if nobody speaks for one."""
+def refine(
+    own: int, votes: Ints, one_hot: Singles, copies: Ints, alike: Floats, accuracy: float
+) -> Refined | None:
+    """The answer that follows from one's own votes, right with this chance; None if nobody speaks for one.
+
+    ``alike`` (participant, participant) says on how many inputs two agree.
+    """
     classes, inputs = one_hot.shape[1:]
     belief = min(max(accuracy, 1.1 / classes), _MOST)
     answer = np.full((classes, inputs), 1 / classes)
@@ -52,7 +57,7 @@ def refine(own: int, votes: Ints, one_hot: Singles, copies: Ints, accuracy: floa
     answer[:, told] = (1 - belief) / (classes - 1)
     answer[votes[own, told], told] = belief
 
-    trust = own_correlation(own, one_hot)
+    trust = own_correlation(own, one_hot, alike)
     # One of each set of copies is heard, and oneself is not: the answer must be what others say, or one's own
     # votes would be recognised in themselves.
     witness = np.zeros(len(votes), dtype=np.bool_)
@@ -61,24 +66,24 @@ def refine(own: int, votes: Ints, one_hot: Singles, copies: Ints, accuracy: floa
     score = _weighed(np.where(witness, trust, 0.0), one_hot)
     voice = np.ones(len(votes))
     for steps in _STEPS:
-        group, voice = groups(one_hot, copies, score, np.sign(trust).astype(np.int64))
+        group, voice = groups(one_hot, copies, alike, score, np.sign(trust).astype(np.int64))
         heard = np.flatnonzero((trust != 0) & witness)
         if not len(heard):
             return None
-        ahead, level = _testimony(one_hot, heard, group[heard])
-        answer, score = _iterate(answer, ahead, level, steps)
-        trust = informedness(expected_counts(one_hot, answer))
-    return Refined(expected_counts(one_hot, answer), voice)
+        code = _testimony(votes, heard, group[heard], classes)
+        answer, score = _iterate(answer, code, steps)
+        counts = expected_counts(one_hot, answer)
+        trust = informedness(counts)
+    return Refined(counts, voice)
 
 
-def own_correlation(own: int, one_hot: Singles) -> Floats:
+def own_correlation(own: int, one_hot: Singles, alike: Floats) -> Floats:
     """Correlation of everybody's votes with one's own, shrunk by two standard errors."""
-    n, classes, inputs = one_hot.shape
-    flat = one_hot.reshape(n, classes * inputs)
+    n, _, inputs = one_hot.shape
     shares = one_hot.mean(axis=2, dtype=np.float64)
-    spread = (flat**2).sum(axis=1, dtype=np.float64) / inputs - (shares**2).sum(axis=1)
+    spread = np.diag(alike) / inputs - (shares**2).sum(axis=1)
     live = (spread > 1e-9) & (spread[own] > 1e-9)
-    covariance = (flat @ flat[own]).astype(np.float64) / inputs - shares @ shares[own]
+    covariance = alike[own] / inputs - shares @ shares[own]
     raw = np.divide(covariance, np.sqrt(np.abs(spread * spread[own])), out=np.zeros(n), where=live)
     return _shrunk(raw, SHRINK / np.sqrt(inputs))
 
@@ -106,30 +111,27 @@ def informedness(counts: Floats) -> Floats:
     return _shrunk(raw, SHRINK * scale * np.sqrt(variance.sum(axis=1)) / number)
 
 
-def _testimony(one_hot: Singles, heard: Ints, group: Ints) -> tuple[Ints, Ints]:
-    """(group, input): the class that most of a group name, and how unanimous it is."""
-    classes = one_hot.shape[1]
-    shares = np.stack([one_hot[heard[group == each]].mean(axis=0) for each in np.unique(group)])
-    over = (shares.max(axis=1) * classes - 1) / (classes - 1)
-    return shares.argmax(axis=1), np.clip((over * _LEVELS).astype(np.int64), 0, _LEVELS - 1)
+def _testimony(votes: Ints, heard: Ints, group: Ints, classes: int) -> Ints:
+    """(group, input): the class that most of a group name and how unanimous it is, in one number."""
+    from folkmoot.aggregation.kernels import testimony  # numba, which public aggregations do without
+
+    starts = np.append(0, np.cumsum(np.unique(group, return_counts=True)[1]))
+    return np.asarray(testimony(votes, heard[np.argsort(group, kind="stable")], starts, classes, _LEVELS))
 
 
-def _iterate(answer: Floats, ahead: Ints, level: Ints, steps: int) -> tuple[Floats, Floats]:
+def _iterate(answer: Floats, code: Ints, steps: int) -> tuple[Floats, Floats]:
     """Calibrate and answer, in turn, at most ``steps`` times: (class, input) the answer and its score."""
-    many, inputs = ahead.shape
-    classes = len(answer)
-    cells = many * classes * _LEVELS
-    code = (np.arange(many)[:, None] * classes + ahead) * _LEVELS + level
-    total = np.bincount(code.ravel(), minlength=cells)
+    from folkmoot.aggregation.kernels import believed, spoken
+
+    classes, inputs = answer.shape
+    total = believed(np.ones_like(answer), code, _LEVELS)
     score = np.zeros((classes, inputs))
     for _ in range(steps):
-        believed = np.take_along_axis(answer, ahead, axis=0)
         prior = (answer.sum(axis=1) + 1) / (inputs + classes)
-        base = np.tile(np.repeat(prior, _LEVELS), many)
-        share = (np.bincount(code.ravel(), believed.ravel(), cells) + _PSEUDO * base) / (total + _PSEUDO)
-        said = (log_odds(share, doubt=0.0) - log_odds(base, doubt=0.0))[code]
-        score = np.stack([np.where(ahead == label, said, 0.0).sum(axis=0) for label in range(classes)])
-        score += np.log(prior)[:, None]
+        base = np.repeat(prior, _LEVELS)
+        share = (believed(answer, code, _LEVELS) + _PSEUDO * base) / (total + _PSEUDO)
+        said = log_odds(share, doubt=0.0) - log_odds(base, doubt=0.0)
+        score = spoken(said, code, classes, _LEVELS) + np.log(prior)[:, None]
         before, answer = answer, np.asarray(softmax(score, axis=0))
         if np.abs(answer - before).max() <= _TOLERANCE:
             break

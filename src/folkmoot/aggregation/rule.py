@@ -1,7 +1,7 @@
-"""What a rule of aggregation is: the m numbers that a node holds after a query, made into its next number.
+"""What a rule of aggregation is: the m numbers that participants gave for an input, made into one.
 
-A rule is pure and knows no order: its own number stands first, then the answers, and they count alike. The
-bits of a result depend on the m numbers alone, never on what else is combined in the same call.
+A rule is pure and knows no order. The bits of a result depend on the m numbers alone, never on what else is
+combined in the same call.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from folkmoot.arrays import Array, Floats
 
 # Numbers above are refused: squares and sums of smaller ones stay finite.
 LARGEST: Final = 1e100
-# Numbers combined at once (8 MiB): a million nodes need no more memory than a thousand.
+# Numbers combined at once (8 MiB): a million inputs need no more memory than a thousand.
 _BLOCK = 1 << 20
 
 
 class Rule(Aggregation):
-    """A rule of aggregation: how a node makes its next number from the m numbers that it holds.
+    """A rule of aggregation: how m numbers become one.
 
     A subclass combines one block of numbers; shapes and checks are dealt with here. ``RULES`` has all rules
     by name.
@@ -56,7 +56,7 @@ class Rule(Aggregation):
         """(row, m, d) to (row, d); every row by itself."""
 
     def combine(self, values: npt.ArrayLike) -> Floats:
-        """The next number of each node: ``values`` of shape (..., m, d) to (..., d)."""
+        """One number of m, each of d coordinates: ``values`` of shape (..., m, d) to (..., d)."""
         array = np.asarray(values, dtype=np.float64)
         if array.ndim < 2 or 0 in array.shape[-2:]:
             raise ValueError(
@@ -79,8 +79,8 @@ class Rule(Aggregation):
 class Trimming(Rule, ABC):
     """A rule that is told how many liars among the m values it must withstand.
 
-    Numbers can be agreed on among liars that tell everybody something else if and only if m > 3 trim (Dolev,
-    Lynch, Pinter, Stark and Weihl, "Reaching approximate agreement in the presence of faults", 1986).
+    Participants can agree on a table of numbers among liars if and only if m > 3 trim (Lamport, Shostak and
+    Pease, "The Byzantine generals problem", 1982).
 
     Parameters
     ----------

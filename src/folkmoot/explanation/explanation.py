@@ -12,7 +12,7 @@ from folkmoot.explanation.closeness import Closeness
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-CountedBy: TypeAlias = Literal["equal", "weight", "accuracy", "own", "trust", "peer review"]
+CountedBy: TypeAlias = Literal["equal", "weight", "accuracy", "own"]
 
 
 @dataclass(frozen=True)
@@ -26,14 +26,11 @@ class Voice:
     voted : label or None
         Its first vote as it was handed in; None for none.
     counts : float
-        What its vote counts for: 1 where all are equal, else its weight, or the trust that the median
-        participant has in it. Below 0 its vote is read backwards.
-    opened : label or None
-        What it took into the talk: its first vote, or with trust what it decided after it had listened to all
-        first votes.
+        What its vote counts for: 1 where all are equal, else its weight, or with an own aggregation the
+        weight that the median participant gives it.
     holds : label or None
         What it holds in the end; None for nothing, and for a liar.
-    part : {"talks", "lies", "accused", "absent", "failed", "listens only"}
+    part : {"talks", "lies", "absent", "failed"}
         Whether it takes part in the talk as the protocol says; else what it does instead.
     note : str
         What else is to be said of it, in a few words.
@@ -48,9 +45,8 @@ class Voice:
     name: str
     voted: Any
     counts: float
-    opened: Any
     holds: Any
-    part: Literal["talks", "lies", "accused", "absent", "failed", "listens only"]
+    part: Literal["talks", "lies", "absent", "failed"]
     note: str = ""
 
 
@@ -63,20 +59,17 @@ class Reply(NamedTuple):
         The peer that was asked.
     label : label or None
         What it answered; None for silence.
-    counted : bool
-        Whether the asker counted that.
 
     Examples
     --------
     >>> from folkmoot import Slush, deliberate, explain
     >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2))
     >>> explain(outcome, 0).changes[0].answers[0]
-    Reply(name='participant 0', label='colour 0', counted=True)
+    Reply(name='participant 0', label='colour 0')
     """
 
     name: str
     label: Any
-    counted: bool
 
 
 @dataclass(frozen=True)
@@ -155,10 +148,10 @@ class Explanation:
         All labels.
     voices : tuple of Voice
         Every participant's first vote, what it counted for, and what it holds in the end.
-    counted_by : {"equal", "weight", "accuracy", "own", "trust", "peer review"}
+    counted_by : {"equal", "weight", "accuracy", "own"}
         What makes votes count for more or less.
     changes : tuple of ChangeOfMind or None
-        Who changed its mind, when, and after whose answers; None if the talk was not recorded.
+        Who changed its mind, when, and after whose answers; None where nobody asks anybody.
     unheard : tuple of Unheard
         Whose answers did not count, and why.
     closeness : Closeness or None

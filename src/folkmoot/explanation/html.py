@@ -24,24 +24,9 @@ def as_html(why: Explanation) -> str:
     parts = [f"<h3>{text(why.called)}: {text(answer)}</h3>", paragraphs([why.sentence])]
     close = closeness_in_words(why)
     parts += [] if close is None else [paragraphs([close])]
-    by_trust = why.counted_by in ("trust", "peer review")
-    header = [
-        "participant",
-        "first vote",
-        "counts for",
-        *(["after listening"] if by_trust else []),
-        "in the end",
-        "",
-    ]
+    header = ["participant", "first vote", "counts for", "in the end", ""]
     rows = [
-        [
-            voice.name,
-            called(voice.voted),
-            number(voice.counts),
-            *([called(voice.opened)] if by_trust else []),
-            called(voice.holds),
-            voice.note,
-        ]
+        [voice.name, called(voice.voted), number(voice.counts), called(voice.holds), voice.note]
         for voice in why.voices
     ]
     parts.append(table(header, rows, f"First votes, {COUNTED[why.counted_by]}"))

@@ -85,34 +85,19 @@ def _explained(outcome: Outcome, i: int, name: str) -> Explanation:
     decision = int(np.atleast_2d(outcome.decision)[0, i])
     rounds = int(np.atleast_2d(outcome.rounds)[0, i])
     first = _first_votes(outcome)[:, i]
-    opened = first if outcome.opened is None else outcome.opened[:, i]
-    turns = None if outcome.protocol is None else outcome.turns(i)
+    turns = outcome.turns(i)
     tell = _Names(outcome)
     counted_by, counts = _counts(outcome, i)
-    restored = np.zeros(len(first), dtype=np.bool_)
-    if outcome.restored is not None:
-        restored = (outcome.restored[0] if several else outcome.restored)[:, i]
-    voices = tuple(
-        _voice(outcome, tell, p, i, first, opened, decisions, counts, bool(restored[p]))
-        for p in range(len(first))
-    )
-    changes = None if turns is None else _changes(turns, tell)
+    voices = tuple(_voice(outcome, tell, p, i, first, decisions, counts) for p in range(len(first)))
+    changes = _changes(turns, tell)
     runner_up = _runner_up(decision, first, decisions, outcome.classes)
-    missing = []
+    missing, close = [], None
     if decision == UNCOLOURED:
         missing.append(f"What was missing: {_why_open(outcome, first)}.")
-    if turns is None:
-        missing.append(
-            "They agreed on probabilities, each moving towards the others in every round, so there are no "
-            "single changes of mind to show; predict_proba tells how close it was."
-        )
-    close = None
-    if decision != UNCOLOURED:
+    else:
         close = closeness(outcome, i, decision, runner_up, first, counts)
-    columns, held = _grid(
-        turns, first, opened, decisions, rounds,
-        talking=np.array([voice.part == "talks" for voice in voices]), by_trust=outcome.opened is not None,
-    )  # fmt: skip
+    talking = np.array([voice.part == "talks" for voice in voices])
+    columns, held = _grid(turns, first, rounds, talking)
     answer = tell.label(decision)
     return Explanation(
         called=name,
@@ -125,7 +110,7 @@ def _explained(outcome: Outcome, i: int, name: str) -> Explanation:
         unheard=_unheard(voices, turns, counted_by),
         closeness=close,
         rounds=rounds,
-        sentence=words.sentence(answer, voices, changes, rounds, counted_by),
+        sentence=words.sentence(answer, voices, changes, rounds),
         missing=tuple(missing),
         columns=columns,
         held=held,
@@ -160,9 +145,6 @@ def _plain(label: Any) -> Any:
 def _counts(outcome: Outcome, i: int) -> tuple[CountedBy, Floats]:
     """What makes votes count for more or less, and (participant,) what each counts for."""
     everybody = len(outcome.honest)
-    if outcome.trust is not None and outcome.trust_by is not None:
-        asking = outcome.honest if outcome.honest.any() else np.ones(everybody, dtype=np.bool_)
-        return outcome.trust_by, np.asarray(np.median(outcome.trust[asking], axis=0))
     if outcome.run is not None and outcome.run.weights is not None:
         return "weight", outcome.run.weights
     counts = np.ones(everybody)
@@ -178,10 +160,8 @@ def _voice(
     p: int,
     i: int,
     first: Ints,
-    opened: Ints,
     decisions: Ints,
     counts: Floats,
-    restored: bool,
 ) -> Voice:
     part, note = "talks", ""
     if p in outcome.faults:
@@ -190,18 +170,10 @@ def _voice(
         part, note = "lies", f"does not follow the protocol: {outcome.liars[p].removesuffix('()')}"
     elif outcome.present is not None and not outcome.present[p, i]:
         part, note = "absent", ""
-    elif not outcome.honest[p]:
-        part, note = "listens only", "has nothing to anchor its trust in, so it takes no part in the talk"
-    elif restored:
-        back = words.called(tell.label(int(decisions[p])))
-        note = f"went back to {back} after the talk, which may change few of its decisions"
-    elif counts[p] < 0:
-        note = "its vote is read backwards"
     return Voice(
         name=tell.who(p),
         voted=tell.label(int(first[p])),
         counts=float(counts[p]),
-        opened=tell.label(int(opened[p])),
         holds=tell.label(int(decisions[p])),
         part=part,  # type: ignore[arg-type]
         note=note,
@@ -226,8 +198,8 @@ def _changes(turns: Turns, tell: _Names) -> tuple[ChangeOfMind, ...]:
             before=tell.label(turn.before),
             after=tell.label(turn.after),
             answers=tuple(
-                Reply(tell.who(peer), tell.label(said), counted)
-                for peer, said, counted in zip(turn.asked, turn.answers, turn.counted, strict=True)
+                Reply(tell.who(peer), tell.label(said))
+                for peer, said in zip(turn.asked, turn.answers, strict=True)
             ),
             tally=turn.tally[turn.after],
             alpha=turn.alpha,
@@ -236,14 +208,10 @@ def _changes(turns: Turns, tell: _Names) -> tuple[ChangeOfMind, ...]:
     )
 
 
-def _unheard(voices: tuple[Voice, ...], turns: Turns | None, counted_by: CountedBy) -> tuple[Unheard, ...]:
+def _unheard(voices: tuple[Voice, ...], turns: Turns, counted_by: CountedBy) -> tuple[Unheard, ...]:
     """Whose answers did not count, and why."""
-    ignored: Counter[int] = Counter()
-    silent: Counter[int] = Counter()
-    if turns is not None:
-        asked = np.arange(turns.asked.shape[1]) < turns.size[:, None]
-        ignored.update(turns.asked[asked & ~turns.counted].tolist())
-        silent.update(turns.asked[asked & turns.counted & (turns.answers == UNCOLOURED)].tolist())
+    asked = np.arange(turns.asked.shape[1]) < turns.size[:, None]
+    silent = Counter(turns.asked[asked & (turns.answers == UNCOLOURED)].tolist())
     found = []
     for p, voice in enumerate(voices):
         reason = ""
@@ -251,16 +219,10 @@ def _unheard(voices: tuple[Voice, ...], turns: Turns | None, counted_by: Counted
             reason = "could not answer"
         elif voice.part == "absent":
             reason = "no vote on this input"
-        elif voice.part == "listens only":
-            reason = "no anchor of its own, so not asked in the talk; the first vote was heard"
-        elif ignored[p]:
-            reason = f"{_times(ignored[p])} to the whole batch too unlike what the asker held"
         elif silent[p]:
             reason = f"{_times(silent[p])} that named no label"
         elif counted_by != "equal" and voice.counts == 0:
             reason = "weight 0"
-        elif counted_by in ("trust", "peer review") and voice.counts < 0:
-            reason = "trusted less than chance, so not asked in the talk"
         if reason:
             found.append(Unheard(voice.name, reason))
     return tuple(found)
@@ -273,8 +235,6 @@ def _times(count: int) -> str:
 def _why_open(outcome: Outcome, first: Ints) -> str:
     """Why there is no answer."""
     protocol = outcome.protocol
-    if outcome.trust is not None or protocol is None:
-        return "no label is held by more than half of those who count"
     everybody = np.arange(len(first))
     lying, there = np.isin(everybody, list(outcome.liars)), ~np.isin(everybody, list(outcome.faults))
     if outcome.present is not None:
@@ -294,30 +254,14 @@ def _why_open(outcome: Outcome, first: Ints) -> str:
     return f"{rounds} rounds did not bring a majority; a council counts all first votes"
 
 
-def _grid(
-    turns: Turns | None,
-    first: Ints,
-    opened: Ints,
-    decisions: Ints,
-    rounds: int,
-    *,
-    talking: Bools,
-    by_trust: bool,
-) -> tuple[tuple[str, ...], Ints]:
-    """What everybody held: at first, with trust after listening, after each round, and in the end."""
+def _grid(turns: Turns, first: Ints, rounds: int, talking: Bools) -> tuple[tuple[str, ...], Ints]:
+    """What everybody held: at first and after each round."""
     columns, held = ["first vote"], [first]
-    if by_trust:
-        columns.append("listened")
-        held.append(opened)
-    now = np.where(talking, opened, UNCOLOURED)  # what others answer is not what they hold
-    if turns is not None:
-        changed = turns.before != turns.after
-        for number in range(1, rounds + 1):
-            for row in np.flatnonzero(changed & (turns.round == number)):
-                now[turns.participant[row]] = turns.after[row]
-            columns.append(str(number))
-            held.append(now.copy())
-    if turns is None or not np.array_equal(now[talking], decisions[talking]):
-        columns.append("end")
-        held.append(np.asarray(decisions, dtype=np.int64))
+    now = np.where(talking, first, UNCOLOURED)  # what others answer is not what they hold
+    changed = turns.before != turns.after
+    for number in range(1, rounds + 1):
+        for row in np.flatnonzero(changed & (turns.round == number)):
+            now[turns.participant[row]] = turns.after[row]
+        columns.append(str(number))
+        held.append(now.copy())
     return tuple(columns), np.stack(held, axis=1).astype(np.int64)

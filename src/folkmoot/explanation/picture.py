@@ -24,10 +24,8 @@ _MOST_SHOWN: Final = 12  # labels in the legend
 _MANY: Final = 40  # participants, whose rows are narrower
 _MARKS: Final = {
     "lies": " (lies)",
-    "accused": " (accused)",
     "absent": " (absent)",
     "failed": " (failed)",
-    "listens only": " (listens)",
 }
 
 

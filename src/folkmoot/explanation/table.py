@@ -27,7 +27,6 @@ def explain_table(outcome: CouncilOutcome, i: int, called: str, labels: Any, nam
             name=names(p),
             voted=first[p],
             counts=float(counts[p]),
-            opened=first[p],
             holds=answer if final is None else final[p],
             part=_part(outcome, p, first[p]),
             note=_note(outcome, p),

@@ -24,8 +24,6 @@ COUNTED: Final = {
     "weight": "with what each weighs",
     "accuracy": "with the accuracy that is estimated of each",
     "own": "with the weight that the median participant gives each",
-    "trust": "with the trust that the median participant has in each",
-    "peer review": "with the weight that the median participant gives each by peer review",
 }
 
 
@@ -66,9 +64,8 @@ def rounds_of(count: int) -> str:
 def sentence(
     answer: Any,
     voices: Sequence[Voice],
-    changes: Sequence[ChangeOfMind] | None,
+    changes: Sequence[ChangeOfMind],
     rounds: int,
-    counted_by: str,
 ) -> str:
     """Why there is this answer, or none, in one sentence."""
     voted = _votes_in_words(answer, voices)
@@ -77,9 +74,6 @@ def sentence(
         held = f"after {rounds_of(rounds)} {_held_in_words(talking)}" if talking else "nobody talked"
         return f"There is no answer: {voted}, {held}."
     steps = [voted]
-    if counted_by in ("trust", "peer review"):
-        opened = sum(voice.opened == answer for voice in talking)
-        steps.append(f"{_share(opened, len(talking))} held it after weighing all votes by {counted_by}")
     steps.append(_talk_in_words(answer, talking, changes, rounds))
     end = _share(sum(voice.holds == answer for voice in talking), len(talking))
     if any(voice.part == "lies" for voice in voices):
@@ -126,12 +120,9 @@ def _ranked(counts: Counter[Any]) -> list[tuple[Any, int]]:
 
 
 def _talk_in_words(
-    answer: Any, talking: Sequence[Voice], changes: Sequence[ChangeOfMind] | None, rounds: int
+    answer: Any, talking: Sequence[Voice], changes: Sequence[ChangeOfMind], rounds: int
 ) -> str:
-    if changes is None:  # what is known without a record: with what each began and ended
-        moved = [(voice.name, voice.holds) for voice in talking if voice.holds != voice.opened]
-    else:
-        moved = [(change.name, change.after) for change in changes]
+    moved = [(change.name, change.after) for change in changes]
     if not moved:
         return "nobody changed its mind"
     ended = {voice.name: voice.holds for voice in talking}
@@ -177,7 +168,7 @@ def change_in_words(change: ChangeOfMind) -> str:
     said: dict[str, list[str]] = {}
     for answer in change.answers:
         what = called(answer.label) if answer.label is not None else "nothing"
-        said.setdefault(what if answer.counted else f"{what}, which did not count", []).append(answer.name)
+        said.setdefault(what, []).append(answer.name)
     mine = called(change.after)
     order = sorted(said, key=lambda what: (what != mine, -len(said[what])))
     told = "; ".join(f"{listed([_glued(each) for each in said[what]], 99)} said {what}" for what in order)

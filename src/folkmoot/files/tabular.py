@@ -1,12 +1,12 @@
-"""Tables in files, one reader for all: what separates the cells, what a number is, where a mistake stands.
+"""Tables in files, one reader for all; the csv module splits cells, as pandas cannot tell lines of mistakes.
 
 A file is text in UTF-8 (with or without a byte order mark, gzipped or not) with commas, semicolons or tabs
 between its cells, which its first line shows; or parquet; or a data frame in memory. Blank lines are
 skipped. Where semicolons or tabs separate the cells, 3,14 is a number, as spreadsheets of many countries
 write it; thousands separators are refused. Every message names the file and the line.
 
-The cells are split by the csv module and not by pandas: pandas numbers rows, where people look for lines, and
-nodes, which read tables of others, would need it for this alone.
+Pandas numbers rows, where people look for lines, and nodes, which read tables of others, would need it for
+this alone. Parquet is read by pyarrow.
 """
 
 from __future__ import annotations

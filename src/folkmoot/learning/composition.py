@@ -1,10 +1,10 @@
-"""Lists of models as scikit-learn parameters: every model, and every field of a rule, has a name.
+"""Lists of models as scikit-learn parameters; ``_BaseComposition`` would change the caller's own models.
 
-``estimators`` may be a plain list, so names are made up where there are none. ``protocol`` and
-``aggregation`` are immutable, so ``protocol__alpha`` and ``aggregation__rows`` replace them by a copy. All of
-this then works in ``set_params``, ``clone`` and ``GridSearchCV``. scikit-learn's own ``_BaseComposition``
-takes named pairs only, and changes models in place: in ``[model] * 3`` all three are one object, and a fitted
-model is the caller's.
+Every model, and every field of a rule, has a name. ``estimators`` may be a plain list, so names are made up
+where there are none. ``protocol`` and ``aggregation`` are immutable, so ``protocol__alpha`` and
+``aggregation__rows`` replace them by a copy. All of this then works in ``set_params``, ``clone`` and
+``GridSearchCV``. scikit-learn's own ``_BaseComposition`` takes named pairs only, and changes models in place:
+in ``[model] * 3`` all three are one object, and a fitted model is the caller's.
 """
 
 from __future__ import annotations

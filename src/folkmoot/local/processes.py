@@ -41,7 +41,6 @@ class Member:
     settings: Mapping[str, str] = field(default_factory=dict)  # lines of node.toml, values as text
     policy: Mapping[str, int] = field(default_factory=dict)
     lies: type[Liar] | None = None
-    page: str | None = None
 
 
 @dataclass
@@ -68,7 +67,7 @@ class Nodes:
         context.set_forkserver_preload([*_PRELOADED])
         _start_server()
         member = self.members[place]
-        given = self.folder_of(place), member.page, member.lies
+        given = self.folder_of(place), member.lies
         process = context.Process(target=_node, args=given, daemon=True)
         process.start()
         self.processes[place] = process
@@ -174,13 +173,13 @@ def _start_server() -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _node(folder: Path, page: str | None, lies: type[Liar] | None) -> None:
+def _node(folder: Path, lies: type[Liar] | None) -> None:
     """The body of a node's process: ``folkmoot node run`` with its log in a file, or a node that lies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started us; it stops us
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     with (folder / LOG).open("a") as log:
         os.dup2(log.fileno(), sys.stderr.fileno())
-        given = Operation(folder, page=page, sandbox=False, lies=lies)  # fitted here
+        given = Operation(folder, sandbox=False, lies=lies)  # fitted here
         try:
             run(given, Journal("info", log))
         except (ValueError, OSError, RuntimeError) as error:

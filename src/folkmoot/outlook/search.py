@@ -11,11 +11,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations, combinations_with_replacement, islice
+from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 
-from folkmoot.outlook.bits import Bits, places
+from folkmoot.outlook.bits import Bits, counting, named, places
 
 
 class NotFinishedError(TimeoutError):
@@ -48,37 +48,32 @@ class Clock:
             raise NotFinishedError(f"not finished in {self.seconds:g} s; give it more time")
 
 
-def _parts(bits: Bits, among: list[int]) -> list[list[int]]:
-    """The strongly connected parts of the graph of who names whom among these places."""
-    from scipy.sparse import csr_array  # heavy: every node imports this module, and few search
+def parts(bits: Bits) -> list[int]:
+    """The strongly connected parts of the graph of who names whom."""
+    from scipy.sparse import csr_array  # heavy, and few search
     from scipy.sparse.csgraph import connected_components
 
-    shift = {place: number for number, place in enumerate(among)}
-    rows, columns = [], []
-    for number, place in enumerate(among):
-        for other in places(bits.named_by(place)):
-            if other in shift:
-                rows.append(number)
-                columns.append(shift[other])
-    graph = csr_array((np.ones(len(rows), bool), (rows, columns)), shape=(len(among), len(among)))
+    at = {place: number for number, place in enumerate(places(bits.everyone))}
+    edges = [
+        (at[place], at[other])
+        for quorum_set, owners in bits.owners.items()
+        for other in places(named(quorum_set) & bits.everyone)
+        for place in places(owners)
+    ]
+    rows, columns = zip(*edges, strict=True) if edges else ((), ())
+    graph = csr_array((np.ones(len(edges), bool), (rows, columns)), shape=(len(at), len(at)))
     count, part_of = connected_components(graph, connection="strong")
-    parts: list[list[int]] = [[] for _ in range(count)]
-    for place, number in zip(among, part_of.tolist(), strict=True):
-        parts[number].append(place)
-    return parts
+    found = [0] * count
+    for place, number in zip(at, part_of.tolist(), strict=True):
+        found[number] |= 1 << place
+    return found
 
 
-def cores(bits: Bits) -> list[list[int]]:
-    """The strongly connected parts that hold a quorum, each as its places."""
-    alive = list(places(bits.greatest(bits.everyone)))
-    if not alive:
-        return []
-    found = []
-    for part in _parts(bits, alive):
-        alone = bits.within(part)
-        if inside := alone.greatest(alone.everyone):
-            found.append([part[place] for place in places(inside)])
-    return sorted(found)
+def cores(bits: Bits) -> list[Bits]:
+    """The strongly connected parts that hold a quorum, and of each the greatest quorum alone."""
+    alive = bits.among(bits.greatest(bits.everyone))
+    inside = [bits.among(part).greatest(part) for part in parts(alive)] if alive.everyone else []
+    return [bits.among(each) for each in sorted(inside, key=lambda each: each & -each) if each]
 
 
 def _grown(bits: Bits, clock: Clock, *, disjoint: bool) -> Iterator[int]:
@@ -86,29 +81,32 @@ def _grown(bits: Bits, clock: Clock, *, disjoint: bool) -> Iterator[int]:
 
     A set grows by a node or goes without it, and then without all that are like it: so of those that differ
     only in which of several like nodes they hold, one comes. It is left when the sets of its members can no
-    longer be satisfied by those that are still open, or when one of its members counts towards nobody's set
-    any more: a quorum with it would be one without it.
+    longer be satisfied by those that are still open.
     """
-    size = bits.everyone.bit_count()
-    order = sorted(range(size), key=lambda place: -bits.popularity(place))
-    rank = {place: number for number, place in enumerate(order)}
     todo = [(0, bits.greatest(bits.everyone))]
     while todo:
         clock.check()
-        chosen, open_ = todo.pop()
-        if disjoint and (2 * chosen.bit_count() > size or not bits.greatest(bits.everyone & ~chosen)):
+        chosen, left = todo.pop()
+        if disjoint and (
+            2 * chosen.bit_count() > bits.everyone.bit_count() or not bits.greatest(bits.everyone & ~chosen)
+        ):
             continue
         if bits.greatest(chosen):
             if bits.is_quorum(chosen) and bits.is_minimal(chosen):
                 yield chosen
-            continue
-        if chosen & ~bits.counting(chosen) or not open_:
-            continue
-        place = min(places(open_), key=rank.__getitem__)
-        left = bits.greatest(chosen | open_ & ~bits.alike[place])
-        if left and chosen & ~left == 0:
-            todo.append((chosen, left & ~chosen))
-        todo.append((chosen | 1 << place, open_ & ~(1 << place)))
+        elif left and not _idle(bits, chosen):
+            place = next(places(left))
+            rest = bits.greatest(chosen | left & ~bits.alike[place])
+            if rest and chosen & ~rest == 0:
+                todo.append((chosen, rest & ~chosen))
+            todo.append((chosen | 1 << place, left & ~(1 << place)))
+
+
+def _idle(bits: Bits, chosen: int) -> int:
+    """Those chosen who count towards nobody's set: a quorum with them would be one without them."""
+    for quorum_set in bits.owners:
+        chosen &= ~counting(quorum_set, chosen | bits.gone)
+    return chosen
 
 
 def _all_alike(bits: Bits, found: int, clock: Clock) -> Iterator[int]:
@@ -135,35 +133,28 @@ def _all_alike(bits: Bits, found: int, clock: Clock) -> Iterator[int]:
             sets.append(made)
 
 
-def _outward(core: list[int], inner: int) -> int:
-    return sum(1 << core[place] for place in places(inner))
+def _first(kind: int, many: int) -> int:
+    """The first so many places of a kind."""
+    return sum(1 << place for place, _ in zip(places(kind), range(many), strict=False))
 
 
 def minimal_quorums(bits: Bits, clock: Clock) -> Iterator[int]:
     """Every quorum that has none within it."""
     for core in cores(bits):
-        inside = bits.within(core)
-        for found in _grown(inside, clock, disjoint=False):
-            for each in _all_alike(inside, found, clock):
-                yield _outward(core, each)
+        for found in _grown(core, clock, disjoint=False):
+            yield from _all_alike(core, found, clock)
 
 
 def disjoint_quorums(bits: Bits, clock: Clock) -> tuple[int, int] | None:
     """Two quorums that share nobody, both minimal, or None: then every two quorums intersect."""
     found = cores(bits)
     if len(found) > 1:
-        pair = [_outward(core, _minimal(bits.within(core))) for core in found[:2]]
-        return pair[0], pair[1]
+        one, two = (core.smallest_within(core.everyone) for core in found[:2])
+        return one, two
     for core in found:
-        inside = bits.within(core)
-        for one in _grown(inside, clock, disjoint=True):
-            beside = inside.greatest(inside.everyone & ~one)
-            return _outward(core, one), _outward(core, inside.smallest_within(beside))
+        for one in _grown(core, clock, disjoint=True):
+            return one, core.smallest_within(core.greatest(core.everyone & ~one))
     return None
-
-
-def _minimal(bits: Bits) -> int:
-    return bits.smallest_within(bits.greatest(bits.everyone))
 
 
 def minimal_blocking(bits: Bits, clock: Clock) -> Iterator[int]:
@@ -172,27 +163,21 @@ def minimal_blocking(bits: Bits, clock: Clock) -> Iterator[int]:
     A set grows by a node of a quorum that it does not meet, or goes without it and all that are like it. It
     is left when it has a member that it could do without, or a quorum that it may no longer meet.
     """
-    core = [place for part in cores(bits) for place in part]
-    if not core:
-        return
-    bits = bits.within(core)
-    todo = [(0, 0)]
+    bits = bits.among(sum(core.everyone for core in cores(bits)))
+    todo = [(0, 0)] if bits.everyone else []
     while todo:
         clock.check()
         chosen, left_out = todo.pop()
         unmet = bits.greatest(bits.everyone & ~chosen)
         if not unmet:
-            for each in _all_alike(bits, chosen, clock):
-                yield _outward(core, each)
-            continue
-        if bits.greatest(left_out):
-            continue
-        quorum = bits.smallest_within(unmet, keep=left_out)
-        kind = bits.alike[next(places(quorum & ~left_out))] & ~chosen & ~left_out
-        todo.append((chosen, left_out | kind))
-        grown = chosen | kind & -kind
-        if all(bits.greatest(bits.everyone & ~grown | 1 << member) for member in places(grown)):
-            todo.append((grown, left_out))
+            yield from _all_alike(bits, chosen, clock)
+        elif not bits.greatest(left_out):
+            quorum = bits.smallest_within(unmet, keep=left_out)
+            kind = bits.alike[next(places(quorum & ~left_out))] & ~chosen & ~left_out
+            todo.append((chosen, left_out | kind))
+            grown = chosen | kind & -kind
+            if all(bits.greatest(bits.everyone & ~grown | 1 << member) for member in places(grown)):
+                todo.append((grown, left_out))
 
 
 def minimal_splitting(bits: Bits, clock: Clock) -> Iterator[int]:
@@ -204,19 +189,16 @@ def minimal_splitting(bits: Bits, clock: Clock) -> Iterator[int]:
     found = cores(bits)
     if len(found) > 1:
         yield 0
-    for core in found[:1] if len(found) == 1 else []:
-        inside = bits.within(core)
-        kinds = list(_grown(inside, clock, disjoint=False))
-        minimal = [each for kind in kinds for each in _all_alike(inside, kind, clock)]
+    elif found:
+        (core,) = found
+        kinds = list(_grown(core, clock, disjoint=False))
+        minimal = [each for kind in kinds for each in _all_alike(core, kind, clock)]
         if len(minimal) > 1:
-            for least in _least_shared(inside, kinds, minimal, clock):
-                for each in _all_alike(inside, least, clock):
-                    yield _outward(core, each)
+            for least in _least_shared(core, kinds, minimal, clock):
+                yield from _all_alike(core, least, clock)
         else:
-            alone = _outward(core, minimal[0])
-            rest, kept = bits.without(alone)
-            for each in minimal_splitting(rest, clock):
-                yield alone | _outward(kept, each)
+            for each in minimal_splitting(bits.without(minimal[0]), clock):
+                yield minimal[0] | each
 
 
 def _least_shared(bits: Bits, kinds: list[int], minimal: list[int], clock: Clock) -> list[int]:
@@ -225,7 +207,7 @@ def _least_shared(bits: Bits, kinds: list[int], minimal: list[int], clock: Clock
     One of the two may be taken as it was found, of those that are alike. What they share is counted by kinds
     of like nodes: it holds something smaller if that has at most as many of each kind.
     """
-    kind_of = sorted({bits.alike[place] for place in range(len(bits.of_place))})
+    kind_of = sorted(set(bits.alike.values()))
     counts: set[tuple[int, ...]] = set()
     for one in kinds:
         clock.check()
@@ -236,62 +218,41 @@ def _least_shared(bits: Bits, kinds: list[int], minimal: list[int], clock: Clock
         clock.check()
         if not any(all(a <= b for a, b in zip(smaller, each, strict=True)) for smaller in least):
             least.append(each)
-    return [
-        sum(
-            1 << place
-            for kind, many in zip(kind_of, each, strict=True)
-            for place in list(places(kind))[:many]
-        )
-        for each in least
-    ]
-
-
-class _Lying:
-    """Whether liars split a system, looking only at parts that hold one of them or name one.
-
-    In all other parts everything is as it was: they have the quorums that they had.
-    """
-
-    def __init__(self, bits: Bits, clock: Clock) -> None:
-        self._bits, self._clock = bits, clock
-        self._parts = _parts(bits, list(range(len(bits.of_place))))
-        self._part_of = {place: number for number, part in enumerate(self._parts) for place in part}
-        self._cores = {self._part_of[core[0]]: bits.within(core) for core in cores(bits)}
-
-    def splits(self, liars: int) -> bool:
-        """Whether two quorums of the others share nobody if these agree to anything."""
-        touched = {self._part_of[place] for place in places(liars)}
-        for place in places(liars):
-            touched |= {self._part_of[other] for other in places(self._bits.naming(place))}
-        found = [core for number, core in self._cores.items() if number not in touched]
-        for number in touched:
-            self._clock.check()
-            part = [place for place in self._parts[number] if not liars >> place & 1]
-            inside = self._bits.within(part, liars)
-            found += [inside] * len(cores(inside))
-        return len(found) > 1 or any(disjoint_quorums(each, self._clock) is not None for each in found)
+    return [sum(map(_first, kind_of, each)) for each in least]
 
 
 def smallest_liars(bits: Bits, at_most: int, clock: Clock) -> list[int]:
-    """The smallest sets, of at most so many, that split the others if they agree to anything; or none."""
-    if at_most < 1:
-        return []
-    named = 0
-    for place in range(len(bits.of_place)):
-        named |= bits.named_by(place)
-    kinds = sorted({bits.alike[place] for place in places(named)})
-    lying = _Lying(bits, clock)
+    """The smallest sets, of at most so many, that split the others if they agree to anything; or none.
+
+    Only parts that hold a liar or name one are looked at anew: the others have the quorums that they had.
+    """
+    everywhere = parts(bits)
+    part_of = {place: number for number, part in enumerate(everywhere) for place in places(part)}
+    core_of = {part_of[next(places(core.everyone))]: core for core in cores(bits)}
+    touched: dict[int, set[int]] = {place: {part} for place, part in part_of.items()}  # parts, by liar
+    followed = 0
+    for quorum_set, owners in bits.owners.items():
+        followed |= named(quorum_set)
+        for place in places(named(quorum_set)):
+            touched[place] |= {part_of[owner] for owner in places(owners)}
+
+    def split(liars: int) -> bool:
+        """Whether two quorums of the others share nobody if these agree to anything."""
+        anew = set().union(*(touched[place] for place in places(liars)))
+        found = [core for number, core in core_of.items() if number not in anew]
+        for number in anew:
+            clock.check()
+            found += cores(bits.among(everywhere[number] & ~liars, liars))
+        return len(found) > 1 or any(disjoint_quorums(each, clock) is not None for each in found)
+
+    kinds = sorted({bits.alike[place] for place in places(followed)})
     for size in range(1, at_most + 1):
         found: list[int] = []
         for picked in combinations_with_replacement(kinds, size):
             clock.check()
-            if any(kind.bit_count() < picked.count(kind) for kind in picked):
-                continue
-            liars = sum(
-                1 << place for kind in set(picked) for place in islice(places(kind), picked.count(kind))
-            )
-            if lying.splits(liars):
-                found += _all_alike(bits, liars, clock)
+            if all(kind.bit_count() >= picked.count(kind) for kind in picked):
+                liars = sum(_first(kind, picked.count(kind)) for kind in set(picked))
+                found += _all_alike(bits, liars, clock) if split(liars) else ()
         if found:
             return found
     return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from folkmoot.outlook import search
-from folkmoot.outlook.bits import Bits, places
+from folkmoot.outlook.bits import Bits, compiled, places
 from folkmoot.outlook.quorum_set import QuorumSet
 from folkmoot.outlook.search import Clock
 
@@ -45,7 +45,7 @@ class QuorumSystem:
         self.quorum_sets = dict(quorum_sets)
         self.names = tuple(self.quorum_sets)
         self._at = {name: place for place, name in enumerate(self.names)}
-        self._bits = Bits.compiled(self.names, list(self.quorum_sets.values()))
+        self._bits = Bits(compiled(self.names, list(self.quorum_sets.values())), (1 << len(self.names)) - 1)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -94,8 +94,7 @@ class QuorumSystem:
         A liar need not keep to the quorum set that it shows, so this may hold where :meth:`is_splitting` does
         not: it asks what is left once they are deleted from everybody's set.
         """
-        rest, _ = self._bits.without(self._set(nodes))
-        return search.disjoint_quorums(rest, Clock(seconds)) is not None
+        return search.disjoint_quorums(self._bits.without(self._set(nodes)), Clock(seconds)) is not None
 
     def intact(self, faulty: Iterable[str], *, seconds: float | None = None) -> frozenset[str]:
         """Who is safe and can go on whatever these do: all outside the smallest dispensable set with them.
@@ -120,12 +119,11 @@ class QuorumSystem:
             held = todo.pop()
             held = self._bits.everyone & ~self._bits.greatest(self._bits.everyone & ~held)
             if best is None or held & ~best == 0:
-                rest, kept = self._bits.without(held)
-                pair = search.disjoint_quorums(rest, clock)
+                pair = search.disjoint_quorums(self._bits.without(held), clock)
                 if pair is None:
                     best = held
                 else:
-                    todo += [held | sum(1 << kept[place] for place in places(each)) for each in pair]
+                    todo += [held | each for each in pair]
         return self._bits.everyone if best is None else best
 
     def minimal_quorums(self, *, seconds: float | None = None) -> list[frozenset[str]]:
@@ -157,4 +155,4 @@ class QuorumSystem:
 
     def cores(self) -> list[frozenset[str]]:
         """The groups that name each other, in a row, and hold a quorum: what has to be searched."""
-        return [frozenset(self.names[place] for place in part) for part in search.cores(self._bits)]
+        return [self._named(core.everyone) for core in search.cores(self._bits)]

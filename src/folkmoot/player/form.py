@@ -11,14 +11,12 @@
      "moots": [{"name": "10 liars", "rule": "Slush, k = 10, alpha = 6", "lockstep": false,
                 "names": ["#0", ...], "honest": CODE (participant) 1 for those who decide,
                 "liars": {"3": "PerfectlyMalicious()"},
-                "trust": [[[peer, thousandths], ...] for each participant] or null,
                 "score": {"right": 0.84 or null, "undecided": 3, "inputs": 450},
                 "talks": [TALK for each input]}]}
 
     TALK = {"decision": 2 or -1, "majority": {"decision": 2, "votes": 14, "of": 30},
             "absent": [who takes no part],
             "first": CODE (participant), first votes as handed in,
-            "opening": CODE (participant) or null, what is held after listening,
             "quiet": rounds at the end that are left out, as nobody changes its mind in them,
             "rounds": CODE (turn), rounds since the turn before,
             "askers": CODE (turn), "sizes": CODE (turn), "alphas": CODE (turn),
@@ -26,7 +24,6 @@
                      before in the same turn,
             "said": CODE (answer), 0 if it is what the peer holds (a liar: its first vote), else 2 + colour,
             "after": CODE (turn), 0 if the asker keeps its colour, else 2 + the new one,
-            "unheard": CODE (answer), 1 if it does not count, or null,
             "tallies": [{colour: weight}, ...] where answers weigh differently, or null,
             "end": CODE (participant) or null, what is held in the end if that is not what the turns led to}
 
@@ -78,12 +75,8 @@ class Asked(Protocol):
         """(turn, most): what they answer."""
 
     @property
-    def counted(self) -> npt.NDArray[np.bool_]:
-        """(turn, most): which answers count."""
-
-    @property
     def tally(self) -> npt.NDArray[np.float64]:
-        """(turn, colour): what the answers that count weigh."""
+        """(turn, colour): what the answers weigh."""
 
     @property
     def after(self) -> _Ints:
@@ -100,7 +93,6 @@ class _Some:
     alpha: _Ints
     asked: _Ints
     answers: _Ints
-    counted: npt.NDArray[np.bool_]
     tally: npt.NDArray[np.float64]
     after: _Ints
 
@@ -113,7 +105,6 @@ class Talk:
     turns: Asked
     decision: int
     end: _Ints  # what is held in the end
-    opening: _Ints | None = None  # what is held after listening
     absent: Sequence[int] = ()
 
 
@@ -131,7 +122,6 @@ class Moot:
     right: float | None = None  # the share of those that are decided right, if the truth is known
     liars: Mapping[int, str] = field(default_factory=dict)
     lockstep: bool = False
-    trust: npt.NDArray[np.float64] | None = None  # (participant, participant): what each counts for each
 
 
 @dataclass(frozen=True)
@@ -175,43 +165,30 @@ def _moot(moot: Moot) -> dict[str, Any]:
         "names": list(moot.names),
         "honest": _code(moot.honest.astype(np.int64)),
         "liars": {str(who): how for who, how in moot.liars.items()},
-        "trust": None if moot.trust is None else [_trusted(row) for row in moot.trust],
         "score": {"right": moot.right, "undecided": moot.undecided, "inputs": moot.inputs},
         "talks": [_talk(each, moot.honest, lying, moot.lockstep) for each in moot.talks],
     }
 
 
-def _trusted(row: npt.NDArray[np.float64]) -> list[list[float]]:
-    """Those who count for one participant, in thousandths of all that count."""
-    counts = np.maximum(row, 0.0)
-    total = counts.sum()
-    return (
-        [[int(i), round(float(1000 * counts[i] / total), 1)] for i in np.flatnonzero(counts)] if total else []
-    )
-
-
 def _talk(
     talk: Talk, honest: npt.NDArray[np.bool_], lying: npt.NDArray[np.bool_], lockstep: bool
 ) -> dict[str, Any]:
-    opening = talk.first if talk.opening is None else np.where(lying, talk.first, talk.opening)
-    held, last = _held(talk.turns, opening, lockstep)
+    held, last = _held(talk.turns, talk.first, lockstep)
     before = held[np.arange(len(held)), talk.turns.participant]
     turns, quiet = _eventful(talk.turns, before)
     held, before = held[: len(turns.round)], before[: len(turns.round)]
     there = np.arange(turns.asked.shape[1]) < turns.size[:, None]
     order = np.argsort(np.where(there, turns.asked, np.iinfo(np.int64).max), axis=1, kind="stable")
     peers, answers = (np.take_along_axis(each, order, axis=1) for each in (turns.asked, turns.answers))
-    counted = np.take_along_axis(turns.counted, order, axis=1)
     safe = np.where(there, peers, 0)
     expected = np.where(lying[safe], talk.first[safe], np.take_along_axis(held, safe, axis=1))
-    counts = _counts(answers, there & counted, turns.tally.shape[1])
+    counts = _counts(answers, there, turns.tally.shape[1])
     plain = np.allclose(counts, turns.tally)
     return {
         "decision": int(talk.decision),
         "majority": _majority(talk.first),
         "absent": [int(i) for i in talk.absent],
         "first": _code(talk.first),
-        "opening": None if talk.opening is None else _code(opening),
         "quiet": quiet,
         "rounds": _code(np.diff(turns.round, prepend=0)),
         "askers": _code(turns.participant),
@@ -220,7 +197,6 @@ def _talk(
         "peers": _code(np.diff(safe, axis=1, prepend=0)[there]),
         "said": _code(np.where(answers == expected, 0, answers.astype(np.int64) + 2)[there]),
         "after": _code(np.where(turns.after == before, 0, turns.after + 2)),
-        "unheard": None if counted[there].all() else _code((~counted[there]).astype(np.int64)),
         "tallies": None if plain else [_weighed(row) for row in turns.tally],
         "end": None
         if np.array_equal(last[honest], talk.end[honest])
@@ -228,9 +204,9 @@ def _talk(
     }
 
 
-def _held(turns: Asked, opening: _Ints, lockstep: bool) -> tuple[_Ints, _Ints]:
+def _held(turns: Asked, first: _Ints, lockstep: bool) -> tuple[_Ints, _Ints]:
     """(turn, participant): what all hold when a turn is taken, and what they hold after the last."""
-    now = np.array(opening, dtype=np.int64)
+    now = np.array(first, dtype=np.int64)
     held = np.empty((len(turns.round), len(now)), dtype=np.int64)
     later: dict[int, int] = {}
     for turn, (number, asker, after) in enumerate(
@@ -260,7 +236,7 @@ def _eventful(turns: Asked, before: _Ints) -> tuple[Asked, int]:
         return turns, 0
     some = {
         name: getattr(turns, name)[:kept]
-        for name in ("round", "participant", "size", "alpha", "asked", "answers", "counted", "tally", "after")
+        for name in ("round", "participant", "size", "alpha", "asked", "answers", "tally", "after")
     }
     return _Some(**some), int(turns.round[-1] - turns.round[kept - 1])
 

@@ -98,7 +98,6 @@ const Player = (() => {
       const options = moot.seats.map((i) => html("option", { value: i, text: named(i) + (moot.lies.has(i) ? ` (${data.noun})` : "") }));
       $(".who").replaceChildren(html("option", { value: -1, text: "nobody" }), ...options);
       $(".who").value = state.who;
-      $(".trusts").hidden = !moot.trust;
     }
 
     function drawLog() {
@@ -232,28 +231,25 @@ const Player = (() => {
       state.frame = frame;
       const now = talk.frames[frame];
       const looking = state.who >= 0;
-      const trusted = looking && moot.trust ? new Map(moot.trust[state.who]) : null;
-      const shown = looking ? (trusted ? null : lastQuestion(state.who)) : now.kind === "step" ? now : null;
+      const shown = looking ? lastQuestion(state.who) : now.kind === "step" ? now : null;
       const parts = new Map(shown ? shown.peers.map((peer, j) => [peer, shown.answers[j]]) : []);
       const busy = looking || now.kind === "step";
       for (const who of moot.seats) {
         const asks = looking ? who === state.who : busy && who === now.asker;
-        const near = !busy || asks || (trusted ? trusted.has(who) : parts.has(who));
+        const near = !busy || asks || parts.has(who);
         const answer = parts.has(who) && moot.lies.has(who) ? parts.get(who) : now.held[who];
         paint(who, answer, `${near ? "" : "dim"} ${asks ? (looking ? "looked" : "asker") : ""}`, busy && near);
       }
-      const wires = trusted
-        ? [...trusted].map(([peer, share]) => wire(state.who, peer, "trust", Math.max(0.8, Math.min(9, (share / 1000) * trusted.size * 3))))
-        : shown ? shown.peers.map((peer, j) => wire(shown.asker, peer, `${shade(shown.answers[j])} ${moot.lies.has(peer) ? "lie" : ""} ${shown.deaf[j] ? "deaf" : ""}`, 2.2)) : [];
+      const wires = shown ? shown.peers.map((peer, j) => wire(shown.asker, peer, `${shade(shown.answers[j])} ${moot.lies.has(peer) ? "lie" : ""}`, 2.2)) : [];
       $(".wires").replaceChildren(...wires);
-      $(".middle").textContent = busy ? "" : now.kind === "first" ? "first votes" : now.kind === "listened" ? "after listening" : "the end";
+      $(".middle").textContent = busy ? "" : now.kind === "first" ? "first votes" : "the end";
       drawStep(now);
       drawOne();
       $(".scrub").value = frame;
-      const steps = talk.frames.length - 2 - (talk.opening ? 1 : 0);
+      const steps = talk.frames.length - 2;
       const unseen = talk.quiet ? `, ${counted(talk.quiet, "round")} left out` : "";
-      const where = now.kind === "step" ? `round ${now.round} of ${talk.rounds} · step ${frame - (talk.opening ? 1 : 0)} of ${steps}`
-        : now.kind === "over" ? data.node ? "the end: signed closes" : `the end, after ${counted(talk.rounds, "round")}${unseen}` : now.kind === "first" ? "before the talk: first votes" : "before the talk: after listening";
+      const where = now.kind === "step" ? `round ${now.round} of ${talk.rounds} · step ${frame} of ${steps}`
+        : now.kind === "over" ? data.node ? "the end: signed closes" : `the end, after ${counted(talk.rounds, "round")}${unseen}` : "before the talk: first votes";
       $(".where").textContent = where;
       $(".scrub").setAttribute("aria-valuetext", where);
       const start = talk.starts[now.column];
@@ -279,16 +275,15 @@ const Player = (() => {
         const who = named(now.asker);
         const turned = now.now === now.before ? `${who} stays with ${label(now.now)}` : `${who} changes to ${label(now.now)}${moot.lockstep ? " at the end of the round" : ""}`;
         const reached = won === undefined ? `no label reaches ${round(now.alpha)}` : `${round(tally[won])} say ${labels[won]}`;
-        words = now.peers.length ? `Round ${now.round}: ${who} asks ${counted(now.peers.length, "other")}; ${reached}. ${turned}.` : `Round ${now.round}: ${who} trusts nobody it could ask.`;
-        needs = `the dashed line: ${round(now.alpha)} of ${now.peers.length} must agree` + (now.deaf.includes(true) ? "; dotted: too unlike what it holds to count" : "");
+        words = `Round ${now.round}: ${who} asks ${counted(now.peers.length, "other")}; ${reached}. ${turned}.`;
+        needs = `the dashed line: ${round(now.alpha)} of ${now.peers.length} must agree`;
       } else {
         const column = talk.counts[now.column];
         tally = Object.fromEntries(talk.order.filter((c) => column[c]).map((c) => [c, column[c]]));
         const many = talk.voters.length;
-        needs = moot.trust && !data.node ? `what is held by the ${many} that have a say` : `what is held by ${data.node ? `the ${many} whose close counts` : moot.lies.size ? `the ${many} that follow the rule` : counted(many, "participant")}`;
+        needs = `what is held by ${data.node ? `the ${many} whose close counts` : moot.lies.size ? `the ${many} that follow the rule` : counted(many, "participant")}`;
         words = now.kind === "first" ? data.node ? "The first votes of all who closed. What comes next is what this node asked." : "Everybody has its first vote; nobody has asked yet."
-          : now.kind === "listened" ? "All have shown their first votes, and each has decided by those it has learnt to trust. A participant that can trust nobody has no say."
-          : `The talk is over: ${talk.decision < 0 ? "undecided" : `${percent(held(talk) / Math.max(1, many))} hold ${labels[talk.decision]}`}` + (data.node ? ", by the closes that are signed." : talk.end ? "; some have taken back what the talk had changed." : ".") + (talk.quiet ? ` In the last ${talk.quiet + 3} rounds nobody changed its mind.` : "");
+          : `The talk is over: ${talk.decision < 0 ? "undecided" : `${percent(held(talk) / Math.max(1, many))} hold ${labels[talk.decision]}`}` + (data.node ? ", by the closes that are signed." : ".") + (talk.quiet ? ` In the last ${talk.quiet + 3} rounds nobody changed its mind.` : "");
       }
       const said = $(".said");
       said.setAttribute("aria-live", state.playing ? "off" : "polite");
@@ -316,11 +311,8 @@ const Player = (() => {
       const words = [html("b", { text: named(who) }), lies === undefined ? " holds " : ` is ${data.noun === "liar" ? "a liar" : data.noun}${lies ? ` (${plain(lies).replace(/\(\)$/, "")})` : ""} and says `, chip(now.held[who]), ", first vote ", chip(talk.first[who]), ". "];
       const question = lastQuestion(who);
       
-      if (lies === undefined && !moot.honest[who]) words.push(data.node ? "It signed no close that counts. " : "It can trust nobody and has no say. ");
-      if (moot.trust && moot.trust[who].length) {
-        const best = [...moot.trust[who]].sort((a, b) => b[1] - a[1]);
-        words.push(`It trusts ${best.length}, most of all ${best.slice(0, 5).map(([peer, share]) => `${named(peer)} (${percent(share / 1000, 1)})`).join(", ")}.`);
-      } else if (question) words.push(`In round ${question.round} it asked ${question.peers.length}, of whom ${question.alpha} had to agree.`);
+      if (lies === undefined && !moot.honest[who]) words.push(data.node ? "It signed no close that counts. " : "It takes no part. ");
+      if (question) words.push(`In round ${question.round} it asked ${question.peers.length}, of whom ${question.alpha} had to agree.`);
       else if (moot.honest[who]) words.push("It has not asked yet.");
       one.replaceChildren(...say(...words));
     }

@@ -1,4 +1,4 @@
-// A talk as it lies in the data (form.py says how), unfolded into frames: first votes, listening, every question, the end.
+// A talk as it lies in the data (form.py says how), unfolded into frames: first votes, every question, the end.
 "use strict";
 const Talk = (() => {
   const numbers = (text) => Int32Array.from(text, (letter) => letter.codePointAt(0) - 40);
@@ -21,11 +21,9 @@ const Talk = (() => {
     const first = numbers(coded.first);
     const [sizes, alphas, askers, jumps, gaps, said, after] = ["sizes", "alphas", "askers", "rounds", "peers", "said", "after"]
       .map((name) => numbers(coded[name]));
-    const unheard = coded.unheard ? numbers(coded.unheard) : null;
     const voters = [...moot.honest.keys()].filter((i) => moot.honest[i] && !(coded.absent || []).includes(i));
     const frames = [{ kind: "first", round: 0, held: first }];
     let held = first;
-    if (coded.opening) frames.push({ kind: "listened", round: 0, held: (held = numbers(coded.opening)) });
     let [round, at, later] = [0, 0, []];
     const settle = () => {  // in lockstep what a round changes holds from its end on
       if (!later.length) return;
@@ -36,38 +34,35 @@ const Talk = (() => {
     askers.forEach((asker, s) => {
       round += jumps[s];
       if (jumps[s]) settle();
-      const [peers, answers, deaf] = [[], [], []];
+      const [peers, answers] = [[], []];
       for (let j = 0, peer = 0; j < sizes[s]; j++, at++) {
         peer += gaps[at];
         peers.push(peer);
         answers.push(said[at] ? said[at] - 2 : moot.lies.has(peer) ? first[peer] : held[peer]);
-        deaf.push(unheard !== null && unheard[at] === 1);
       }
       const before = held[asker];
       const now = after[s] ? after[s] - 2 : before;
       if (now !== before && moot.lockstep) later.push([asker, now]);
       else if (now !== before) (held = held.slice())[asker] = now;
-      const tally = coded.tallies ? coded.tallies[s] : counted(answers, deaf);
-      frames.push({ kind: "step", round, asker, peers, answers, deaf, before, now, held, tally, alpha: alphas[s] });
+      const tally = coded.tallies ? coded.tallies[s] : counted(answers);
+      frames.push({ kind: "step", round, asker, peers, answers, before, now, held, tally, alpha: alphas[s] });
     });
     settle();
     const end = coded.end ? numbers(coded.end) : held;
     frames.push({ kind: "over", round, held: end });
 
-    // A column for the first votes, one for what is held after listening, one a round, one if decisions are taken back.
-    const before = coded.opening ? 2 : 1;
+    // A column for the first votes, one per round, one if the end is not what the turns led to.
     const columns = [];
     const starts = [];
     frames.forEach((frame, f) => {
-      const column = frame.kind === "first" ? 0 : frame.kind === "listened" ? 1
-        : frame.kind === "step" ? before + frame.round - 1 : before + round - (coded.end ? 0 : 1);
+      const column = frame.kind === "first" ? 0 : frame.kind === "step" ? frame.round : round + (coded.end ? 1 : 0);
       frame.column = column;
       columns[column] = frame.held;
       if (starts[column] === undefined) starts[column] = f;
     });
     for (let c = 1; c < columns.length; c++) if (!columns[c]) columns[c] = columns[c - 1]; // a round in which nobody asked
     for (let c = columns.length - 2; c > 0; c--) if (starts[c] === undefined) starts[c] = starts[c + 1];
-    const names = columns.map((_, c) => (c === 0 ? "first" : c < before ? "heard" : c < before + round ? String(c - before + 1) : "end"));
+    const names = columns.map((_, c) => (c === 0 ? "first" : c <= round ? String(c) : "end"));
     const counts = columns.map((each) => {
       const count = {};
       for (const i of voters) if (each[i] >= 0) count[each[i]] = (count[each[i]] || 0) + 1;
@@ -82,9 +77,9 @@ const Talk = (() => {
     return { ...coded, first, frames, voters, columns, starts, names, counts, order, changes, rounds: round + coded.quiet };
   }
 
-  function counted(answers, deaf) {
+  function counted(answers) {
     const tally = {};
-    answers.forEach((colour, j) => { if (colour >= 0 && !deaf[j]) tally[colour] = (tally[colour] || 0) + 1; });
+    answers.forEach((colour) => { if (colour >= 0) tally[colour] = (tally[colour] || 0) + 1; });
     return tally;
   }
 

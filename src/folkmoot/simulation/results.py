@@ -64,7 +64,6 @@ def noted_turns(setting: Setting, options: Options, i: int, repetition: int) -> 
         alpha=alpha,
         asked=notes.asked.astype(np.int64),
         answers=notes.said,
-        counted=notes.asked >= 0,
         tally=np.asarray(np.round(notes.rows[:, 5:], 9), dtype=np.float64),
         won=won,
         before=before,

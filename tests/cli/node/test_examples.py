@@ -68,7 +68,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         Path("inputs.csv").write_text("dose,age\n0,2\n0,-2\n0,3\n")
         Path("truth.csv").write_text("input,label\n0,yes\n1,no\n")
         for name in ("east", "west"):
-            made = run("node", "init", name, "--model", "north.skops", "--listen", "127.0.0.1:1")
+            made = run("node", "init", name, "--model", "json:dumps", "--listen", "127.0.0.1:1")
             Path(f"{name}.line").write_text(made.stdout)
         yield folder
 

@@ -18,6 +18,8 @@ from folkmoot.node.service.schema_files import read_schema
 from folkmoot.node.storage.storage import open_storage
 from support.command import assert_refused, run, run_json
 
+FUNCTION = "folkmoot.files.terminal:printable"  # any
+
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -78,7 +80,10 @@ def test_nothing_is_made_of_what_cannot_be_run(here: Path) -> None:
 
 
 def test_a_roster_is_made_grows_and_shrinks(here: Path) -> None:
-    lines = [made(name, "--listen", f"127.0.0.1:{7000 + i}") for i, name in enumerate("cabd")]
+    lines = []
+    for i, name in enumerate("cabd"):  # a function is not loaded into a process of its own
+        result = run("node", "init", name, "--model", FUNCTION, "--listen", f"127.0.0.1:{7000 + i}")
+        lines.append(result.stdout)
     result = run("roster", "make", *(f"{name}/{name}.line" for name in "cab"))
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.startswith("wrote roster.toml: 3 members: a quorum is 2, nobody may lie, digest ")

@@ -7,8 +7,10 @@ import json
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -124,6 +126,26 @@ def test_what_keeps_a_node_from_starting_is_said(folder: Path) -> None:
     change(folder, "two_models:old", 'two_models:old"\n[policy]\nvalidation_rows = 3\n#')
     with pytest.raises(ValueError, match=r"validation_rows in .policy. of .* must be 0 unless"):
         own_of(Operation(folder))
+
+
+def test_a_disk_that_gets_full_ends_a_node_with_a_code_of_its_own(folder: Path) -> None:
+    """A limit on the size of its files stands for the disk; the unit starts it again after a pause."""
+    command_line = f'ulimit -f 256; exec "{sys.executable}" -m folkmoot node run "{folder}"'
+    process = subprocess.Popen(["/bin/sh", "-c", command_line], stderr=subprocess.PIPE, text=True)
+    until(lambda: labels_of(folder) == ["a", "c"] or process.poll() is not None)
+    client = Client(folder)
+    with suppress(ValueError):  # it went away, or refused, while it was asked
+        for _ in range(100):
+            client.ask([[float(row)] for row in range(2000)], seconds="10s")
+    _, log = process.communicate(timeout=60)
+    assert process.returncode == running.FULL, log
+    assert "make room on the disk and start the node again" in log.splitlines()[-1]
+    assert not is_running(folder)
+    again = started(folder)  # with room it goes on
+    until(lambda: all(each["state"] != "open" for each in Client(folder).motions()["motions"]))
+    again.send_signal(signal.SIGTERM)
+    again.communicate(timeout=60)
+    assert again.returncode == 0
 
 
 def test_a_full_disk_ends_it_with_a_code_of_its_own(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

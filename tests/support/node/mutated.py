@@ -15,7 +15,9 @@ HEADS = [
 NUMBERS = [
     b"\xcf" + b"\xff" * 8, b"\xd3\x80" + bytes(7), b"\xcb\x7f\xf0" + bytes(6), b"\xcb\x7f\xf8" + bytes(6),
     b"\xcf\x40" + bytes(7), b"\xce\x80\x00\x00\x00", b"\xff", b"\xc0", b"\xc2", b"\xd4\x00\x00",
+    b"1e999", b"-1", b"NaN", b"9" * 30, b"9" * 5000, b"null", b"\xed\xa0\x80", b"\\ud800",
 ]  # fmt: skip
+NESTS = [b"\x91", b"\x81\xc0", b"\x9f", b"[", b'{"a":', b"a = ["]
 
 
 def mutated(rng: random.Random, data: bytes, pool: list[bytes]) -> bytes:
@@ -36,7 +38,7 @@ def mutated(rng: random.Random, data: bytes, pool: list[bytes]) -> bytes:
             case 3:  # a length that lies
                 found[where : where + 1] = rng.choice(HEADS)
             case 4:  # deep nesting
-                found[where:where] = rng.choice([b"\x91", b"\x81\xc0", b"\x9f"]) * rng.choice([5, 300, 3000])
+                found[where:where] = rng.choice(NESTS) * rng.choice([5, 300, 3000])
             case 5:  # numbers at the edge
                 found[where : where + rng.choice([0, 1, 9])] = rng.choice(NUMBERS)
             case 6:  # something left out or said twice

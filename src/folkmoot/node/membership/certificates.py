@@ -10,7 +10,7 @@ import hashlib
 from datetime import UTC, datetime, timedelta
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
@@ -41,7 +41,7 @@ def key_of(certificate: bytes) -> Ed25519PublicKey:
     """The key of a certificate in DER."""
     try:
         key = x509.load_der_x509_certificate(certificate).public_key()
-    except (ValueError, TypeError) as error:  # not DER, or a key that nobody has heard of
+    except (ValueError, TypeError, x509.InvalidVersion, UnsupportedAlgorithm) as error:
         raise ValueError(f"certificate must be X.509 in DER: {_first_sentence(error)}") from None
     if not isinstance(key, Ed25519PublicKey):
         raise ValueError(f"certificate must be of an Ed25519 key: got {_kind(key)}")

@@ -17,6 +17,7 @@ import numpy as np
 
 from folkmoot.aggregation import LARGEST
 from folkmoot.arrays import Array, Bools, Floats, Ints
+from folkmoot.files.array_files import read_arrays
 from folkmoot.files.tabular import open_table, shortened
 from folkmoot.node.service.models import Model, as_labels
 from folkmoot.node.session.header import Header
@@ -160,12 +161,13 @@ def read_holdout(path: Path, model: Model) -> Holdout:
 
 
 def _read_npz(path: Path) -> tuple[Floats, list[str], list[str] | None]:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            truths, told = file["y"], "answers" in file
-            rows = file["answers" if told else "X"]
-    except (KeyError, ValueError, EOFError):
-        raise ValueError(f"{path} must be a .npz file with the arrays X and y, or y and answers") from None
+    arrays = read_arrays(path)
+    told = "answers" in arrays
+    truths, rows = arrays.get("y"), arrays.get("answers" if told else "X")
+    if truths is None or rows is None:
+        raise ValueError(
+            f"{path} must hold the arrays X and y, or y and answers: it has {shortened([*arrays])}"
+        )
     if told:
         if rows.ndim != 1 or truths.ndim != 1:
             raise ValueError(

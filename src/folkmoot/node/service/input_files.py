@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from folkmoot.files.array_files import map_array
 from folkmoot.files.tabular import Table, open_table, text_table
 from folkmoot.node.service.schema_files import read_schema
 from folkmoot.node.wire.batch import Batch
@@ -22,17 +23,7 @@ def read_inputs(path: Path, schema: Path | None = None) -> Batch:
     suffix = path.suffix.lower()
     if suffix == ".npz":
         raise ValueError(f"inputs must be one array in a .npy file, or a table: got {path}")
-    return _read_npy(path, declared) if suffix == ".npy" else _read_table(path, declared)
-
-
-def _read_npy(path: Path, declared: Schema) -> Batch:
-    try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        if isinstance(error, EOFError) or "magic" in str(error) or "pickle" in str(error).lower():
-            raise ValueError(f"{path} is not an array of numbers in NumPy's format") from None
-        raise ValueError(f"{path}: {error}") from None
-    return Batch(array, str(path), declared)
+    return Batch(map_array(path), str(path), declared) if suffix == ".npy" else _read_table(path, declared)
 
 
 def _read_table(path: Path, declared: Schema) -> Batch:

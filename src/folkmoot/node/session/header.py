@@ -14,6 +14,7 @@ from typing import Annotated, Final, TypeAlias
 import msgspec
 import numpy as np
 
+from folkmoot.node.session.frames import MOST_BYTES
 from folkmoot.node.session.statement import Digest, Place
 from folkmoot.node.session.terms import Terms
 from folkmoot.node.wire.schema import Column, check_schema
@@ -23,7 +24,9 @@ MOST_INPUTS: Final = 100_000
 MOST_CELLS: Final = 1_000_000  # inputs times labels, of probabilities and of Dawid-Skene
 MOST_COMPUTED: Final = 8_000_000  # votes of all members, times labels: a node stands still meanwhile
 _DEAR: Final = 4  # Dawid-Skene looks at each vote as often for each label that others gave
+_CHEAP: Final = 10  # labels that each member weighs in the time of a vote, for final votes of its own
 MOST_NUMBERS: Final = 90_000  # inputs of a motion about numbers: eight bytes each in a frame
+MOST_CHUNK: Final = MOST_BYTES - 1000  # bytes: it comes in one frame
 MOST_SHOWN: Final = 1 << 19  # bytes of the validation rows of a member
 
 Nonce: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=16, max_length=16)]
@@ -79,6 +82,12 @@ class Header(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             raise ValueError(f"the asker must be one of {n} members, and the time a number")
         if self.columns < 1 or self.chunk_rows < 1 or self.dtype not in DTYPES:
             raise ValueError(f"inputs must have columns of numbers ({', '.join(DTYPES)}), and chunks rows")
+        chunk = max(min(self.chunk_rows, self.inputs), 1) * self.row_bytes
+        if chunk > MOST_CHUNK:  # before anything is made that has a place for each column
+            raise ValueError(
+                f"the inputs of a chunk must have at most {MOST_CHUNK:,} bytes: got {chunk:,}, with "
+                f"{self.columns:,} columns"
+            )
         check_schema(self.schema, self.columns, "the schema of a motion")
         if self.invites:
             self._check_invitation()
@@ -105,10 +114,13 @@ class Header(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             raise ValueError("validation rows must be named by 32 bytes of the motion that invited them")
 
     def _width(self, n: int) -> int:
-        """What one vote costs whoever computes the answer, in votes that are only counted."""
+        """What one vote costs whoever computes answer and final votes, in votes that are only counted."""
+        labels = len(self.terms.labels)
         if self.terms.answers == "probabilities":
-            return len(self.terms.labels)
-        return _DEAR * min(n, len(self.terms.labels)) if self.terms.rule == "dawid-skene" else 1
+            return labels
+        if self.terms.believe == "own":
+            return max(labels // _CHEAP, 1)
+        return _DEAR * min(n, labels) if self.terms.rule == "dawid-skene" else 1
 
     def _check_invitation(self) -> None:
         if not self.terms.rows or self.inputs != self.terms.rows:
