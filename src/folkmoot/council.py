@@ -132,9 +132,11 @@ class Council:
             )
         rule = check_aggregation(default_aggregation(votes) if aggregation is None else aggregation)
         table, kind = check_table(votes, rule, classes)
+        if progress is not None:
+            known = replace(Known() if known is None else known, progress=progress)
         moot = _Moot.checked(table, kind, adversaries, truth, classes, known, checks.seed(seed), missing)
         outcome = moot.outcome(rule)
-        if progress is not None:
+        if progress is not None and outcome.final is None:
             progress(1, 1)
         return outcome
 

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 from experiments.mechanism.frozen import Setting, measured
 from experiments.mechanism.frozen import settings as frozen
-from folkmoot import aggregate
+from folkmoot import Council, aggregate, deliberate
 from folkmoot.aggregation import HoldoutTrust, Known, Listen, OwnAggregation, PeerReview, Plurality, Rows
 from folkmoot.aggregation.panel import mixture
 from folkmoot.arrays import Floats
@@ -316,3 +316,12 @@ def test_as_good_as_in_0_2(setting: Setting) -> None:
     if old is not None:
         one_input = 1.5 / len(setting.truth)
         assert new.get("anchored", new["all"]) >= old - max(0.005, one_input)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_progress_is_told_judge_by_judge(rule: OwnAggregation) -> None:
+    votes, _, rows = drawn(0, [0.8] * 6, 60, 10)
+    told: list[tuple[int, int]] = []
+    known = known_to(rule, rows)
+    deliberate(votes, Council(), aggregation=rule, known=known, progress=lambda *at: told.append(at))
+    assert told == [(done, 6) for done in range(1, 7)]

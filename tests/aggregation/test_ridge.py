@@ -52,7 +52,10 @@ def test_z_is_that_of_all_orders() -> None:
     scores, labels = rng.normal(size=(6, 3)), np.array([0, 1, 2, 0, 1, 1])
     sums = [scores[np.arange(6), list(order)].sum() for order in itertools.permutations(labels)]
     expected = (scores[np.arange(6), labels].sum() - np.mean(sums)) / np.std(sums)
-    assert permutation_z(scores, labels) == pytest.approx(expected)
+    # beside another part with one label, which no order changes, and rows of nobody
+    part = np.repeat([0, 1, -1], 6)
+    found = permutation_z(np.tile(scores, (3, 1)), np.concatenate([labels, [1] * 6, labels]), part, 3)
+    assert found == pytest.approx([expected, 0, 0])
 
 
 def test_copies_and_cuts() -> None:

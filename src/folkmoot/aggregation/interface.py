@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from folkmoot.arrays import Array, Bools, Floats, Ints
+from folkmoot.arrays import Array, Bools, Floats, Ints, Progress
 from folkmoot.votes import UNCOLOURED
 
 Kind: TypeAlias = Literal["labels", "probabilities", "numbers"]
@@ -82,6 +82,8 @@ class Known:
         The participants whose final votes are wanted. Default: all.
     seed : int, default 0
         Seeds what an aggregation draws.
+    progress : callable, optional
+        Called with (done, all) as judges come to their final votes.
 
     Examples
     --------
@@ -98,6 +100,7 @@ class Known:
     inputs: Any = None
     judges: Ints | None = None
     seed: int = 0
+    progress: Progress | None = None
 
 
 NOTHING = Known()

@@ -86,6 +86,7 @@ class Finals:
             self.probabilities = np.full((n, inputs, self.classes), np.nan)
         self.weights = np.zeros((n, n))
         self.fell_back: dict[int, str] = {}
+        self._done, self._whole = 0, len(judges_of(table, known))
 
     @property
     def plain(self) -> Answers:
@@ -103,6 +104,9 @@ class Finals:
         self.weights[judge] = weight
         if self.probabilities is not None:
             self.probabilities[judge] = self.plain.probabilities(self.classes) if likely is None else likely
+        self._done += 1
+        if self._known.progress is not None:
+            self._known.progress(self._done, self._whole)
 
     def fall_back(self, judge: int, why: str) -> None:
         """A judge that cannot tell whom to believe takes the plurality, and says why."""

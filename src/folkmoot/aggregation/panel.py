@@ -126,6 +126,16 @@ class Panel:
         """Rules by the rows that they were learnt from: many judges learn the same."""
         return {}
 
+    @cached_property
+    def _sharp(self) -> dict[bytes, float]:
+        """What makes scores logarithms of odds, by whose rows were accepted."""
+        return {}
+
+    @cached_property
+    def _told(self) -> dict[int, tuple[Features, Features, Features]]:
+        """Votes on inputs, as all judges hear them: the votes themselves, features and means."""
+        return {}
+
     def review(self, judge: int) -> Review:
         """What a judge learns."""
         mine = np.arange(self.votes.shape[1]) == judge
@@ -146,7 +156,7 @@ class Panel:
             linear, rows = self._rule(accepted)
         owner = self.owner[rows]
         own = (owner == judge) | (owner == PUBLIC) if (owner == PUBLIC).any() else owner == judge
-        z = permutation_z(self._unseen(linear)[own], self.truth[rows[own]])
+        z = float(permutation_z(self._unseen(linear), self.truth[rows], np.where(own, 0, -1), 1)[0])
         why: str | None = None
         if z <= attainable(_BELIEVED, int(own.sum())):
             why = f"rules that have not seen its own {int(own.sum())} rows do not predict them (z {z:.1f})"
@@ -164,7 +174,7 @@ class Panel:
 
     def scores(self, review: Review, votes: Features) -> Floats:
         """(input, class): how much speaks for each class by votes (input, participant, class)."""
-        return self._scores(review.linear, *self._hear(votes), self._inputs(review.accepted))
+        return self._scores(review.linear, *self._on(votes), self._inputs(review.accepted))
 
     def likely_of_own(self, review: Review, judge: int, votes: Features) -> Floats:
         """(input, class): how likely each class is for inputs of the judge's own kind.
@@ -174,7 +184,7 @@ class Panel:
         others, the rule of its own rows alone, and its own vote. Among many participants votes on one's own
         rows do not count, and the first stands alone.
         """
-        heard = self._hear(votes)
+        heard = self._on(votes)
         mine = np.arange(self.votes.shape[1]) == judge
         keen = self.sharpness(review) if review.why is None else 0.0
         common = softmax(keen * self.scores(review, votes), axis=1)
@@ -196,8 +206,12 @@ class Panel:
 
     def sharpness(self, review: Review) -> float:
         """What makes scores logarithms of odds: by the likelihood of labels that the scores had not seen."""
-        told = np.where(self.owner[review.rows] == PUBLIC, 1.0, self.kept)
-        return sharpest(self._unseen(review.linear), self.truth[review.rows], told)
+        key = review.accepted.tobytes()
+        if key not in self._sharp:
+            told = np.where(self.owner[review.rows] == PUBLIC, 1.0, self.kept)
+            sharp = sharpest(self._unseen(review.linear), self.truth[review.rows], told)
+            self._sharp[key] = sharp
+        return self._sharp[key]
 
     def weight(self, review: Review) -> Floats:
         """(participant,): what its naming a class adds to that class beyond the others, on average."""
@@ -231,12 +245,22 @@ class Panel:
 
     def _believed(self, scores: Floats) -> Bools:
         """(participant,): owners whose labels the scores of their rows predict better than chance."""
-        z = np.array([permutation_z(scores[rows], self.truth[rows]) for rows in self._rows_of])
-        count = np.array([len(rows) for rows in self._rows_of])
+        z = permutation_z(scores, self.truth, self.owner, self.votes.shape[1])
+        count = np.bincount(self.owner[self.owner != PUBLIC], minlength=self.votes.shape[1])
         return np.asarray((count > 1) & (z > attainable(_BELIEVED, count)))
 
+    def _on(self, votes: Features) -> tuple[Features, Features]:
+        """Features and means of inputs, made once for all judges."""
+        if id(votes) not in self._told:
+            self._told[id(votes)] = (votes, *self._hear(votes))
+        return self._told[id(votes)][1:]
+
     def _hear(self, votes: Features) -> tuple[Features, Features]:
-        """The votes of each voice (row, voice, class), and their mean (row, class)."""
+        """Features (row, column, feature): what each voice says; and the mean vote (row, class).
+
+        A rule has one column with a weight for each pair of class and vote. Where a voice has one weight it
+        has a column for each class, of two classes for the second.
+        """
         heard: Array = (
             votes if self.deaf is None else np.where(self.deaf[None, :, None], np.float32(0), votes)
         )
@@ -247,11 +271,15 @@ class Panel:
             count = cast @ member
             heard = np.einsum("rnc,ng->rgc", heard, member, optimize=True) / np.maximum(count, 1)[:, :, None]
             cast = (count > 0).astype(np.float32)
-        return heard, heard.sum(axis=1) / np.maximum(cast.sum(axis=1), 1)[:, None]
+        mean = heard.sum(axis=1) / np.maximum(cast.sum(axis=1), 1)[:, None]
+        if self._full:
+            return heard.reshape(len(heard), 1, -1), mean
+        return np.ascontiguousarray(self._columns(heard).transpose(0, 2, 1)), mean
 
     def _fit(self, rows: Ints, expert: Features | None) -> Linear:
         heard, mean = self._heard
-        features, bases = self._shaped(heard[rows], mean[rows], None if expert is None else expert[rows])
+        features = heard[rows].reshape(-1, heard.shape[2])
+        bases = self._bases(mean[rows], None if expert is None else expert[rows])
         target: Features = self._target[rows]
         single = np.arange(len(rows))
         if not self._full:
@@ -259,7 +287,8 @@ class Panel:
         return fit(features, bases, target, single)
 
     def _scores(self, linear: Linear, heard: Features, mean: Features, expert: Features | None) -> Floats:
-        return self._whole(linear.scores(*self._shaped(heard, mean, expert)))
+        features = heard.reshape(-1, heard.shape[2])
+        return self._whole(linear.scores(features, self._bases(mean, expert)))
 
     def _unseen(self, linear: Linear) -> Floats:
         return self._whole(linear.unseen)
@@ -272,13 +301,10 @@ class Panel:
     def _columns(self, by_class: Features) -> Features:
         return by_class[..., 1:] if self.classes == 2 else by_class
 
-    def _shaped(self, heard: Features, mean: Features, expert: Features | None) -> tuple[Features, Features]:
-        """Features (row, feature), and bases (base, row, column), for each row or each class of a row."""
+    def _bases(self, mean: Features, expert: Features | None) -> Features:
+        """(base, row, column): the mean vote, and what an expert says, of each class or class of a row."""
         bases = mean[None] if expert is None else np.stack([mean, expert])
-        if self._full:
-            return heard.reshape(len(heard), -1), bases
-        features = np.ascontiguousarray(self._columns(heard).transpose(0, 2, 1)).reshape(-1, heard.shape[1])
-        return features, self._columns(bases).reshape(len(bases), -1, 1)
+        return bases if self._full else self._columns(bases).reshape(len(bases), -1, 1)
 
     def _whole(self, scores: Floats) -> Floats:
         """(row, class) scores of (row, column) or of a column for each class of a row."""
@@ -305,8 +331,10 @@ def sharpest(scores: Floats, labels: Ints, kept: Floats | float = 1.0) -> float:
     other = (1 - np.asarray(kept)) / (scores.shape[1] - 1)
     places = np.arange(len(labels)), labels
 
+    behind = scores - scores[places][:, None]
+
     def likelihood(sharpness: float) -> float:
-        likely = softmax(sharpness * scores, axis=1)[places]
+        likely = 1 / np.exp(np.minimum(sharpness * behind, 700)).sum(axis=1)
         return float(np.log(likely * (kept - other) + other + 1e-12).sum())
 
     return float(max(np.geomspace(0.1, 50.0, 64).tolist(), key=likelihood))
@@ -337,20 +365,30 @@ def _trust_in(votes: Features, truth: Ints) -> float:
     return float(_SURE[int(np.argmax(fits))])
 
 
-def permutation_z(scores: Floats, labels: Ints) -> float:
-    """How much better labels go with scores (row, class) than in a random order, in standard deviations.
+def permutation_z(scores: Floats, labels: Ints, part: Ints, parts: int) -> Floats:
+    """(part,): how much better labels go with scores (row, class) than in a random order, in deviations.
 
     The sum of ``scores[r, labels[r]]`` over all orders of the labels has a mean and a variance that are known
     exactly (Hoeffding, 1951): with d the matrix ``scores[r, labels[s]]``, doubly centred, the trace of d over
-    the root of ``sum d^2 / (m - 1)``.
+    the root of ``sum d^2 / (m - 1)``. Columns of one label are alike, so they are counted, not repeated.
+    ``part`` (row,) numbers whose rows these are, -1 for nobody's.
     """
-    m = len(labels)
-    if m < 2:
-        return 0.0
-    table = scores[:, labels].astype(np.float64)
-    table = table - table.mean(axis=0) - table.mean(axis=1)[:, None] + table.mean()
-    variance = float((table**2).sum()) / (m - 1)
-    return float(np.trace(table)) / np.sqrt(variance) if variance > 1e-12 else 0.0
+    there = part >= 0
+    scores, labels, part = scores[there].astype(np.float64), labels[there], part[there]
+    classes = scores.shape[1]
+    rows = np.bincount(part, minlength=parts)
+    count = np.bincount(part * classes + labels, minlength=parts * classes).reshape(parts, classes)
+    share = (count / np.maximum(rows, 1)[:, None])[part]
+    cell = (part[:, None] * classes + np.arange(classes)).ravel()
+    total: Floats = np.bincount(cell, scores.ravel(), parts * classes).astype(np.float64)
+    column = (total.reshape(parts, classes) / np.maximum(rows, 1)[:, None])[part]
+    whole = (share * column).sum(axis=1)
+    centred = scores - column + (whole - (share * scores).sum(axis=1))[:, None]
+    squares = np.bincount(part, (count[part] * centred**2).sum(axis=1), parts)
+    trace = np.bincount(part, centred[np.arange(len(part)), labels], parts)
+    variance = squares / np.maximum(rows - 1, 1)
+    sure = (rows > 1) & (variance > 1e-12)
+    return np.asarray(np.divide(trace, np.sqrt(variance), out=np.zeros(parts), where=sure))
 
 
 def attainable(bound: float, rows: Any) -> Any:

@@ -54,8 +54,7 @@ def fit(
     rest = target - plain
     turned, sizes, back = _decomposed(features)
     along = turned.T @ rest
-    order = np.argsort(part, kind="stable")
-    parts = np.split(order, np.flatnonzero(np.diff(part[order])) + 1)
+    parts = _by_size(part)
     best: tuple[float, float, Floats] | None = None
     for strength in strengths:
         missed = _missed(turned, 1 / (sizes + strength), along, rest, parts)
@@ -84,12 +83,24 @@ def _decomposed(features: Features) -> tuple[Floats, Floats, Floats]:
 def _missed(turned: Floats, shrunk: Floats, along: Floats, rest: Floats, parts: list[Array]) -> Floats:
     """(row, column): what is missed of the rows of each part without them."""
     missed = rest - turned @ (along * shrunk[:, None])
-    for rows in parts:
-        own = turned[rows]
-        if len(rows) <= own.shape[1]:
-            hat = (own * shrunk) @ own.T
-            missed[rows] = np.linalg.solve(np.eye(len(rows)) * (1 + 1e-9) - hat, missed[rows])
+    for rows in parts:  # (part, row), all of one size
+        if rows.shape[1] == 1:
+            missed[rows[:, 0]] /= 1 + 1e-9 - (turned[rows[:, 0]] ** 2 @ shrunk)[:, None]
+        elif rows.shape[1] <= turned.shape[1]:
+            own = turned[rows]
+            hat = (own * shrunk) @ own.transpose(0, 2, 1)
+            missed[rows] = np.linalg.solve(np.eye(rows.shape[1]) * (1 + 1e-9) - hat, missed[rows])
         else:
-            without = np.diag(1 / shrunk) - own.T @ own
-            missed[rows] = rest[rows] - own @ np.linalg.solve(without, along - own.T @ rest[rows])
+            for each in rows:
+                own = turned[each]
+                without = np.diag(1 / shrunk) - own.T @ own
+                missed[each] = rest[each] - own @ np.linalg.solve(without, along - own.T @ rest[each])
     return missed
+
+
+def _by_size(part: Ints) -> list[Ints]:
+    """(part, row) arrays: the rows of all parts, those of one size together."""
+    sizes = np.unique(part, return_inverse=True, return_counts=True)
+    order, size = np.argsort(sizes[1], kind="stable"), sizes[2]
+    starts = np.cumsum(size) - size
+    return [order[starts[size == each][:, None] + np.arange(each)] for each in np.unique(size).tolist()]
