@@ -89,11 +89,17 @@ def rows_of(saved: Mapping[str, Any]) -> list[list[str]]:
             finding["quantity"],
             finding["paper"],
             finding["ours"],
-            _HOLDS[finding["holds"]],
+            _held(finding),
         ]
         for run in saved["runs"]
         for finding in run["findings"]
     ]
+
+
+def _held(finding: Mapping[str, Any]) -> str:
+    """Whether it holds; where it does not, why."""
+    why = f": {finding['reason']}" if finding["holds"] is False and finding["reason"] else ""
+    return _HOLDS[finding["holds"]] + why
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

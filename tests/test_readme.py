@@ -49,37 +49,18 @@ def test_it_says_when_to_use_something_else_and_has_a_link_for_each_reader() -> 
     assert readers == ["Data scientist", "Operator", "Researcher", "Contributor"]
 
 
-def test_its_figures_are_those_of_the_pages() -> None:
-    """A row of the table has the figures of one row, or one sentence, of the page that measured them."""
-    pages = {name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in (
-        "learning", "reproduction", "peer-review-results"
-    )}  # fmt: skip
-    rows = {
-        cells[0].strip(): [cell.strip() for cell in cells[1:]]
-        for cells in (line.strip("|").split("|") for line in README.splitlines() if line.startswith("| "))
-        if re.search(r"\.\d\d\d", "".join(cells))
-    }
-    assert len(rows) == 5
-    real = {
-        cells[0].strip(): [cell.strip() for cell in cells[1:]]
-        for cells in (line.strip("|").split("|") for line in pages["learning"].splitlines())
-        if len(cells) == 7
-    }
-    for name, row in (
-        ("heart disease, four hospitals, logistic regression each", 0),
-        ("the same, random forests", 1),
-        ("FEMNIST case, 101 writers, 100 new ones, forests", 2),
-    ):
-        mean, _, majority, weighted, dawid_skene, consensus = real[name]
-        best = max(majority, weighted, dawid_skene)
-        assert list(rows.values())[row] == [mean, majority, best, consensus]
-    (trust,) = (line for line in pages["reproduction"].splitlines() if "choose whom to trust" in line)
-    liars = list(rows.values())[3]
-    assert f"{liars[3]} and .731, where majority, Dawid-Skene and Slush have {liars[1]}" in trust
-    shown = list(rows.values())[4]
-    assert re.search(
-        rf"^\| nobody \| \{shown[1]} \| \{shown[3]}, worst", pages["peer-review-results"], flags=re.M
+def test_its_figures_are_those_of_the_results() -> None:
+    """A row of the table has the figures of the study that measured them."""
+    results = (ROOT / "experiments" / "results" / "results.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| (ten digits|upper or lower case), (\w+ lies?) \| (\.\d+) \| (\.\d+) \|$", README, re.M
     )
+    assert len(rows) == 5
+    for what, lying, *figures in rows:
+        moot = "digits" if what == "ten digits" else "case of letters"
+        for rule, figure in zip(("plain", "peer-10"), figures, strict=True):
+            line = rf"FEMNIST, {moot}: {rule}, {lying} \([^|]*\| 0\.2: [^|]*\| 0\{figure}"
+            assert re.search(line, results), line
 
 
 def test_words_of_the_issue_are_in_the_glossary() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
 from folkmoot.outlook.quorum_set import QuorumSet
@@ -73,36 +73,30 @@ class Analysis:
     @property
     def finished(self) -> bool:
         """Whether nothing was left open."""
-        parts = (
-            self.quorum_intersection,
-            self.minimal_quorums,
-            self.blocking_sets,
-            self.splitting_sets,
-            self.liars,
-        )
-        return all(part is not None for part in parts)
+        lists = (self.minimal_quorums, self.blocking_sets, self.splitting_sets, self.liars)
+        return self.quorum_intersection is not None and all(each is not None for each in lists)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain lists and numbers, for JSON."""
+
+        def listed(sets: Iterable[Nodes] | None) -> list[list[str]] | None:
+            return None if sets is None else [sorted(each) for each in sets]
+
         return {
             "nodes": self.nodes,
             "in_quorums": self.in_quorums,
             "searched": self.searched,
             "quorum_intersection": self.quorum_intersection,
-            "disjoint_quorums": None if self.disjoint is None else [sorted(each) for each in self.disjoint],
-            "minimal_quorums": _listed(self.minimal_quorums),
-            "blocking_sets": _listed(self.blocking_sets),
-            "splitting_sets": _listed(self.splitting_sets),
-            "liars": _listed(self.liars),
+            "disjoint_quorums": listed(self.disjoint),
+            "minimal_quorums": listed(self.minimal_quorums),
+            "blocking_sets": listed(self.blocking_sets),
+            "splitting_sets": listed(self.splitting_sets),
+            "liars": listed(self.liars),
             "top_tier": None if self.top_tier is None else sorted(self.top_tier),
             "finished": self.finished,
             "advice": self.advice,
             "seconds": self.seconds,
         }
-
-
-def _listed(sets: list[Nodes] | None) -> list[list[str]] | None:
-    return None if sets is None else [sorted(each) for each in sets]
 
 
 def analyse(
@@ -170,14 +164,11 @@ def analyse(
         top_tier=None if quorums is None else frozenset().union(*quorums),
     )
     advice = _advice(system, found, attempt, title)
-    return Analysis(**{**vars(found), "advice": advice, "seconds": time.monotonic() - began})
+    return replace(found, advice=advice, seconds=time.monotonic() - began)
 
 
 def _advice(
-    system: QuorumSystem,
-    found: Analysis,
-    attempt: Callable[..., tuple[Any, bool]],
-    title: Callable[[str], str],
+    system: QuorumSystem, found: Analysis, attempt: Callable[..., Any], title: Callable[[str], str]
 ) -> list[str]:
     """What to change: said only where it was tried out on the system and helps."""
     lines = []
@@ -197,16 +188,15 @@ def _advice(
         changed = QuorumSystem({**system.quorum_sets, **dict.fromkeys(tier, common)})
         pair, known = attempt(changed.disjoint_quorums)
         if known and pair is None and 2 * threshold - many > weakest:
-            lines.append(
+            return [
+                *lines,
                 f"if the {many} nodes of the top tier each took any {threshold} of the {many}, all quorums "
                 f"would intersect; {2 * threshold - many} of them would have to lie to split them "
-                f"(now {weakest}), and {many - threshold + 1} to be away to stop them"
-            )
-            break
-    else:
-        if many < ENOUGH:
-            lines.append(
-                f"{many} nodes decide, too few to bear a liar and an absence: take in {ENOUGH - many} more, "
-                f"and let each of the {ENOUGH} take any {ENOUGH - 1} of them"
-            )
+                f"(now {weakest}), and {many - threshold + 1} to be away to stop them",
+            ]
+    if many < ENOUGH:
+        lines.append(
+            f"{many} nodes decide, too few to bear a liar and an absence: take in {ENOUGH - many} more, "
+            f"and let each of the {ENOUGH} take any {ENOUGH - 1} of them"
+        )
     return lines

@@ -22,14 +22,15 @@ from typing import Any, Literal, Self, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
+from folkmoot import checks
 from folkmoot.adversaries import Adversary, Silent, handed_in
-from folkmoot.arrays import Array, Ints
+from folkmoot.arrays import Array, Colours, Ints
 from folkmoot.outcome import Outcome
 from folkmoot.outlook import leaders
 from folkmoot.outlook.fba import FBA
 from folkmoot.outlook.leaders import leader_order, simulated_salts
 from folkmoot.outlook.moot import Ended, Moot, outcome_of, refuse_sampling
-from folkmoot.outlook.talk import counted
+from folkmoot.outlook.talk import counted, seed_of
 from folkmoot.protocols import SnowProtocol
 from folkmoot.votes import UNCOLOURED, Votes
 
@@ -102,19 +103,15 @@ class Hierarchy:
                     )
                 seen[member] = name
         object.__setattr__(self, "teams", {name: tuple(members) for name, members in by_name.items()})
-        if self.delegates not in get_args(Delegates):
-            raise ValueError(f"delegates must be 'drawn' or 'honest': got {self.delegates!r}")
-        levels = [*self.inner.values()] if isinstance(self.inner, Mapping) else [self.inner]
-        for what, level in [*(("inner", each) for each in levels), ("outer", self.outer)]:
+        checks.one_of("delegates", self.delegates, get_args(Delegates))
+        inner = self.inner if isinstance(self.inner, Mapping) else dict.fromkeys(by_name, self.inner)
+        for what, level in [*(("inner", each) for each in inner.values()), ("outer", self.outer)]:
             if not isinstance(level, SnowProtocol | Hierarchy | FBA):
                 raise TypeError(f"{what} must be a protocol such as Slush(k, alpha): got {level!r}")
-        if isinstance(self.inner, Mapping):
-            unset = next((name for name in by_name if name not in self.inner), None)
-            if unset is not None:
-                raise ValueError(f"inner must have a protocol for each team: there is none for {unset!r}")
-            strange = next((name for name in self.inner if name not in by_name), None)
-            if strange is not None:
-                raise ValueError(f"inner must name teams ({', '.join(by_name)}): got {strange!r}")
+        if unset := [name for name in by_name if name not in inner]:
+            raise ValueError(f"inner must have a protocol for each team: there is none for {unset[0]!r}")
+        if strange := [name for name in inner if name not in by_name]:
+            raise ValueError(f"inner must name teams ({', '.join(by_name)}): got {strange[0]!r}")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -125,10 +122,9 @@ class Hierarchy:
     def members(self) -> tuple[tuple[int, ...], ...]:
         """The members of each team by number; ValueError where teams go by names that were not looked up."""
         for name, team in self._teams.items():
-            word = next((member for member in team if isinstance(member, str)), None)
-            if word is not None:
+            if words := [member for member in team if isinstance(member, str)]:
                 raise ValueError(
-                    f"team {name!r} names {word!r}, but participants have numbers here: give numbers, or "
+                    f"team {name!r} names {words[0]!r}, but participants have numbers here: give numbers, or "
                     "protocol.named(names)"
                 )
         return tuple(tuple(int(member) for member in team) for team in self._teams.values())
@@ -160,20 +156,17 @@ class Hierarchy:
         if any(isinstance(self.within(team), Hierarchy | FBA) for team in teams):
             inner = {team: _named(self.within(team), [names[i] for i in at]) for team, at in teams.items()}
         found = replace(self, teams=teams, inner=inner, outer=_named(self.outer, list(teams)))
-        left = set(range(len(names))) - {i for members in found.members for i in members}
-        if left:
+        if left := set(range(len(names))) - {i for members in found.members for i in members}:
             raise ValueError(f"everybody must be in one team: {names[min(left)]!r} is in none")
         found.check(len(names))
         return found
 
     def check(self, participants: int) -> None:
         """Check that everybody of so many is in one team."""
-        everybody = sorted(i for members in self.members for i in members)
-        strange = next((i for i in everybody if not 0 <= i < participants), None)
-        if strange is not None:
-            raise ValueError(f"teams must name participants 0..{participants - 1}: got {strange}")
-        left = set(range(participants)) - set(everybody)
-        if left:
+        everybody, all_ = {i for members in self.members for i in members}, set(range(participants))
+        if strange := everybody - all_:
+            raise ValueError(f"teams must name participants 0..{participants - 1}: got {min(strange)}")
+        if left := all_ - everybody:
             raise ValueError(f"everybody must be in one team: participant {min(left)} is in none")
         for name, members in zip(self.names, self.members, strict=True):
             inside = self.within(name)
@@ -193,11 +186,14 @@ class Hierarchy:
         self.check(len(moot.votes))
         inside = []
         for at, (name, members) in enumerate(zip(self.names, self.members, strict=True)):
-            own = {place: moot.adversaries[i] for place, i in enumerate(members) if i in moot.adversaries}
             team = replace(
                 moot,
                 votes=moot.votes[list(members)],
-                adversaries={place: _inside(liar, members, name) for place, liar in own.items()},
+                adversaries={
+                    place: _inside(moot.adversaries[i], members, name)
+                    for place, i in enumerate(members)
+                    if i in moot.adversaries
+                },
                 seed=seed_of(moot.seed, 0, at),
                 progress=None,
             )
@@ -205,63 +201,55 @@ class Hierarchy:
             if moot.progress:
                 moot.progress(at + 1, len(self.names) + 1)
         found = [
-            self._told(moot, [team[repetition] for team in inside], repetition)
-            for repetition in range(moot.repeats)
+            self._told(moot, each, repetition) for repetition, each in enumerate(zip(*inside, strict=True))
         ]
         if moot.progress:
             moot.progress(len(self.names) + 1, len(self.names) + 1)
         return found
 
-    def _told(self, moot: Moot, inside: list[_Talked], repetition: int) -> Ended:
+    def _told(self, moot: Moot, inside: Sequence[tuple[Ended, Votes]], repetition: int) -> Ended:
         """One repetition, after the teams have talked: the talk of the delegates, and what they tell."""
-        n, inputs = moot.votes.shape
-        verdicts = np.stack([team.verdict for team in inside])
-        delegates = self._delegates(moot, repetition) if moot.adversaries else []
-        lies_too = self.delegates == "drawn"
-        speaking = {at: i for at, i in enumerate(delegates) if i in moot.adversaries and lies_too}
-        rows = verdicts.copy()
+        teams = [ended for ended, _ in inside]
+        rows = np.stack([verdict for _, verdict in inside])
+        speaking = self._lying_delegates(moot, repetition)
         for at, member in speaking.items():
             rows[at] = np.maximum(moot.votes[member], 0)  # it can always say something
         liars = {at: self._outside(moot.adversaries[i], speaking) for at, i in speaking.items()}
-        (level,) = _talk(
-            replace(
-                moot,
-                votes=rows,
-                adversaries=liars,
-                seed=seed_of(moot.seed, 1, repetition),
-                repeats=1,
-                missing="absent",
-                record=False,
-                progress=None,
-            ),
-            _named(self.outer, self.names),
+        level = replace(
+            moot,
+            votes=rows,
+            adversaries=liars,
+            seed=seed_of(moot.seed, 1, repetition),
+            repeats=1,
+            missing="absent",
+            record=False,
+            progress=None,
         )
-        told = np.where(rows == UNCOLOURED, level.verdict, level.ended.decisions)
-        lies = handed_in(rows, liars, moot.truth, moot.classes)
-        told = np.where(np.isin(np.arange(len(rows)), [*liars])[:, None], lies, told)
-        team_of = np.empty(n, dtype=np.int64)
-        for at, members in enumerate(self.members):
-            team_of[list(members)] = at
-        held = np.where(moot.honest[:, None], told[team_of], UNCOLOURED).astype(np.int8)
-        rounds = level.ended.rounds + np.maximum.reduce([team.ended.rounds for team in inside])
+        ((outer, verdict),) = _talk(level, _named(self.outer, self.names))
+        told = np.where(rows == UNCOLOURED, verdict, outer.decisions)
+        told[list(liars)] = handed_in(rows, liars, moot.truth, moot.classes)[list(liars)]
+        held: Colours = np.full(moot.votes.shape, UNCOLOURED, dtype=np.int8)
+        for members, what in zip(self.members, told, strict=True):
+            held[list(members)] = what
+        held[~moot.honest] = UNCOLOURED
+        rounds = outer.rounds + np.max([team.rounds for team in teams], axis=0)
         # Delegates tell their teams: a message a member, or one for each input if no query carries them all.
-        down = (n - len(inside)) * (1 if moot.shared else inputs)
+        down = (len(held) - len(teams)) * (1 if moot.shared else len(rounds))
         return Ended(
             held,
-            level.ended.settled & np.logical_and.reduce([team.ended.settled for team in inside]),
+            outer.settled & np.all([team.settled for team in teams], axis=0),
             rounds,
-            level.ended.queries + sum(team.ended.queries for team in inside) + down,
-            _history(moot, inside, held, rounds) if moot.record else None,
+            outer.queries + sum(team.queries for team in teams) + down,
+            _history(moot, teams, held, rounds) if moot.record else None,
         )
 
-    def _delegates(self, moot: Moot, repetition: int) -> list[int]:
-        """Who speaks for each team: the first of an order drawn from salts, or its first honest one."""
-        found = []
-        for at, members in enumerate(self.members):
+    def _lying_delegates(self, moot: Moot, repetition: int) -> dict[int, int]:
+        """Who speaks for each team for which a liar does: the first of an order drawn from salts."""
+        found = {}
+        for at, members in enumerate(self.members) if self.delegates == "drawn" and moot.adversaries else ():
             salts = simulated_salts(seed_of(moot.seed, 2, at), repetition, len(members))
-            drawn = [members[i] for i in leader_order(salts)]
-            honest = [i for i in drawn if i not in moot.adversaries] or drawn
-            found.append(honest[0] if self.delegates == "honest" else drawn[0])
+            if (first := members[leader_order(salts)[0]]) in moot.adversaries:
+                found[at] = first
         return found
 
     def _outside(self, liar: Adversary, speaking: Mapping[int, int]) -> Adversary:
@@ -272,24 +260,14 @@ class Hierarchy:
         return liar.renumbered(team_of)
 
 
-@dataclass(frozen=True, eq=False)
-class _Talked:
-    """One repetition of the talk of one level."""
-
-    ended: Ended
-    verdict: Ints  # (input,)
-
-
-def _talk(moot: Moot, level: Level) -> list[_Talked]:
-    """All repetitions of a talk of one level; where nobody can ask anybody, what is there already."""
+def _talk(moot: Moot, level: Level) -> list[tuple[Ended, Votes]]:
+    """Each repetition of a talk of one level, and its verdict; where nobody can ask, what is there."""
     n, inputs = moot.votes.shape
     if n == 1 or not moot.honest.any():
         held = np.where(moot.honest[:, None], moot.votes, UNCOLOURED).astype(np.int8)
-        alone: Votes = moot.votes[0] if moot.honest.any() else np.full(inputs, UNCOLOURED)
-        history = counted(held.T, moot.classes)[:, None]
         none = np.zeros(inputs, dtype=np.int64)
-        ended = Ended(held, np.ones(inputs, dtype=np.bool_), none, 0, history)
-        return [_Talked(ended, alone)] * moot.repeats
+        ended = Ended(held, np.ones(inputs, dtype=np.bool_), none, 0, counted(held.T, moot.classes)[:, None])
+        return [(ended, held.max(axis=0).astype(moot.votes.dtype))] * moot.repeats
     if isinstance(level, SnowProtocol):
         if moot.shared:  # a query carries all inputs, so who has no vote on one takes part without a label
             moot = replace(moot, missing="uncoloured")
@@ -297,21 +275,17 @@ def _talk(moot: Moot, level: Level) -> list[_Talked]:
     else:
         played = level.play(moot)
     sparse = not isinstance(level, Hierarchy)
-    return [_Talked(each, outcome_of(moot, [each], sparse=sparse).decision) for each in played]
+    return [(each, outcome_of(moot, [each], sparse=sparse).decision) for each in played]
 
 
-def _history(moot: Moot, inside: Sequence[_Talked], held: Array, rounds: Ints) -> Array:
+def _history(moot: Moot, teams: Sequence[Ended], held: Array, rounds: Ints) -> Array:
     """(input, round, colour): honest holders; delegates change nobody until they are done."""
-    most = 2 * moot.rounds + 1
-    now = np.zeros((len(rounds), most, moot.classes), dtype=np.int32)
-    for team in inside:
-        history = team.ended.history
-        if history is not None:
-            now += history[:, np.minimum(np.arange(most), history.shape[1] - 1)]
-    over = (np.arange(most) >= rounds[:, None]) & (np.arange(most) > 0)
-    end = counted(held[moot.honest].T, moot.classes)
-    now[over] = np.broadcast_to(end[:, None], now.shape)[over]
-    return now
+    number = np.arange(2 * moot.rounds + 1)
+    histories = [team.history for team in teams if team.history is not None]
+    now = sum(each[:, np.minimum(number, each.shape[1] - 1)] for each in histories)
+    over = (number >= rounds[:, None]) & (number > 0)
+    end = counted(held[moot.honest].T, moot.classes)[:, None]
+    return np.where(over[:, :, None], end, now).astype(np.int32)
 
 
 def _inside(liar: Adversary, members: tuple[int, ...], name: str) -> Adversary:
@@ -321,11 +295,6 @@ def _inside(liar: Adversary, members: tuple[int, ...], name: str) -> Adversary:
             f"{type(liar).__name__} follows participant {liar.follows}, who is not in its team {name!r}"
         )
     return liar.renumbered({i: place for place, i in enumerate(members)})
-
-
-def seed_of(seed: int, *purpose: int) -> int:
-    """A seed of its own for each talk."""
-    return int(np.random.SeedSequence([seed, *purpose]).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
 def _named(level: Level, names: Sequence[str]) -> Level:

@@ -137,10 +137,9 @@ def _key(number: int, entry: object) -> tuple[str, str]:
         raise ValueError(
             f"node {number}: expected an object with publicKey and quorumSet: got {_kind(entry)}"
         )
-    key = entry.get("publicKey")
+    key, name = entry.get("publicKey"), entry.get("name") or ""
     if not isinstance(key, str) or not key:
         raise ValueError(f"node {number}: publicKey must be a text: got {key!r}")
-    name = entry.get("name") or ""
     if not isinstance(name, str):
         raise ValueError(f"node {number}: name must be a text: got {name!r}")
     return key, name
@@ -148,10 +147,8 @@ def _key(number: int, entry: object) -> tuple[str, str]:
 
 def _quorum_set(number: int, title: str, entry: Mapping[str, Any]) -> QuorumSet | None:
     form = entry.get("quorumSet")
-    if form is None:
-        return None
     try:
-        return QuorumSet.from_dict(form)
+        return None if form is None else QuorumSet.from_dict(form)
     except (ValueError, TypeError) as error:
         raise ValueError(f"node {number} ({printable(title)}): {error}") from None
 

@@ -44,28 +44,25 @@ def draw_listening(
     inside = system.greatest_quorum()
     others = [name for name in system.names if name in inside and name not in set(tier)]
     figure, axes = canvas(ax, (8.0, 8.0))
-    at = {**_ring(tier, 1.0), **_ring(others, 1.75)}
-    split = [*(found.liars or []), *(found.splitting_sets or [])]
-    liars = min(split, key=len, default=frozenset())
+    at = _ring(tier, 1.0) | _ring(others, 1.75)
+    liars = min([*(found.liars or []), *(found.splitting_sets or [])], key=len, default=frozenset())
     from matplotlib.collections import LineCollection
 
-    for names, colour, width in ((others, PALE, 0.3), (tier, BLUE, 0.9)):
-        lines = []
-        for name in names:
-            chosen = system.quorum_sets[name]
-            named = () if chosen is None else chosen.everyone()
-            lines += [[at[name], at[other]] for other in named if other in at and other != name]
-        axes.add_collection(LineCollection(lines, colors=colour, linewidths=width, alpha=0.5, zorder=1))
-    for names, size, colour in ((others, 14, GREY), (tier, 90, BLUE)):
+    for names, size, colour, line, width in ((others, 14, GREY, PALE, 0.3), (tier, 90, BLUE, BLUE, 0.9)):
+        named = {
+            name: {*chosen.everyone()} - {name} for name in names if (chosen := system.quorum_sets[name])
+        }
+        lines = [
+            [at[name], at[peer]] for name in named for peer in named[name] if peer in at and peer != name
+        ]
+        axes.add_collection(LineCollection(lines, colors=line, linewidths=width, alpha=0.5, zorder=1))
         if names:
             spots = np.array([at[name] for name in names])
             colours = [RED if name in liars else colour for name in names]
-            axes.scatter(spots[:, 0], spots[:, 1], s=size, c=colours, zorder=2, edgecolors="white")
+            axes.scatter(*spots.T, s=size, c=colours, zorder=2, edgecolors="white")
     for name in tier if len(tier) <= NAMED else []:
-        x, y = at[name]
-        axes.annotate(
-            title(name), (x, y), (0, 9), textcoords="offset points", ha="center", fontsize=8, zorder=3
-        )
+        beside = {"textcoords": "offset points", "ha": "center", "fontsize": 8, "zorder": 3}
+        axes.annotate(title(name), at[name], (0, 9), **beside)
     axes.set(xlim=(-2, 2), ylim=(-2, 2.05), aspect="equal")
     axes.axis("off")
     says = {True: "all quorums intersect", False: "two quorums share nobody", None: "not finished"}
@@ -76,7 +73,5 @@ def draw_listening(
 
 def _ring(names: list[str], radius: float) -> dict[str, tuple[float, float]]:
     turns = np.linspace(0, 2 * np.pi, len(names), endpoint=False) + np.pi / 2
-    return {
-        name: (float(radius * np.cos(turn)), float(radius * np.sin(turn)))
-        for name, turn in zip(names, turns, strict=True)
-    }
+    spots = zip((radius * np.cos(turns)).tolist(), (radius * np.sin(turns)).tolist(), strict=True)
+    return dict(zip(names, spots, strict=True))

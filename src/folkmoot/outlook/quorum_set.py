@@ -53,7 +53,13 @@ class QuorumSet:
             )
 
     def _check(self) -> None:
-        object.__setattr__(self, "members", _names(self.members))
+        if isinstance(self.members, str):
+            raise TypeError(
+                f"members must be a list of names: got {self.members!r}; write [{self.members!r}]"
+            )
+        object.__setattr__(self, "members", tuple(self.members))
+        if strange := [name for name in self.members if not isinstance(name, str) or not name]:
+            raise TypeError(f"a member is named by a text: got {strange[0]!r}")
         object.__setattr__(self, "inner", tuple(self.inner))
         checks.integer("threshold", self.threshold, least=1)
         if wrong := [part for part in self.inner if not isinstance(part, QuorumSet)]:
@@ -98,10 +104,15 @@ class QuorumSet:
 
     def renamed(self, called: Mapping[str, str]) -> Self:
         """The same set of members under other names."""
-        made = object.__new__(type(self))
-        object.__setattr__(made, "threshold", self.threshold)
-        object.__setattr__(made, "members", tuple(called.get(name, name) for name in self.members))
-        object.__setattr__(made, "inner", tuple(part.renamed(called) for part in self.inner))
+        members = [called.get(name, name) for name in self.members]
+        return self._made(self.threshold, members, [part.renamed(called) for part in self.inner])
+
+    @classmethod
+    def _made(cls, threshold: Any, members: Sequence[str], inner: Sequence[QuorumSet]) -> Self:
+        """A set whose threshold may be beyond its members."""
+        made = object.__new__(cls)
+        for name, value in (("threshold", threshold), ("members", members), ("inner", inner)):
+            object.__setattr__(made, name, value)
         made._check()
         return made
 
@@ -122,26 +133,12 @@ class QuorumSet:
         """
         if not isinstance(form, Mapping) or "threshold" not in form:
             raise ValueError(f"a quorum set is an object with threshold and validators: got {_short(form)}")
-        made = object.__new__(cls)
-        object.__setattr__(made, "threshold", form["threshold"])
-        object.__setattr__(made, "members", _listed(form, "validators"))
-        inner = tuple(cls.from_dict(part) for part in _listed(form, "innerQuorumSets"))
-        object.__setattr__(made, "inner", inner)
-        made._check()
-        return made
+        inner = [cls.from_dict(part) for part in _listed(form, "innerQuorumSets")]
+        return cls._made(form["threshold"], _listed(form, "validators"), inner)
 
     def __str__(self) -> str:
         parts = [*self.members, *(f"({part})" for part in self.inner)]
         return f"{self.threshold} of {', '.join(parts)}"
-
-
-def _names(members: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(members, str):
-        raise TypeError(f"members must be a list of names: got {members!r}; write [{members!r}]")
-    members = tuple(members)
-    if wrong := [name for name in members if not isinstance(name, str) or not name]:
-        raise TypeError(f"a member is named by a text: got {wrong[0]!r}")
-    return members
 
 
 def _listed(form: Mapping[str, Any], key: str) -> Sequence[Any]:
@@ -151,6 +148,6 @@ def _listed(form: Mapping[str, Any], key: str) -> Sequence[Any]:
     return value
 
 
-def _short(value: object, at_most: int = 60) -> str:
+def _short(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= at_most else text[: at_most - 3] + "..."
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -24,6 +24,7 @@ MOST_INPUTS: Final = 100_000
 MOST_CELLS: Final = 1_000_000  # inputs times labels, of probabilities and of Dawid-Skene
 MOST_COMPUTED: Final = 8_000_000  # votes of all members, times labels: a node stands still meanwhile
 _DEAR: Final = 4  # Dawid-Skene looks at each vote as often for each label that others gave
+_CHEAP: Final = 10  # labels that each member weighs in the time of a vote, for final votes of its own
 MOST_NUMBERS: Final = 90_000  # inputs of a motion about numbers: eight bytes each in a frame
 MOST_CHUNK: Final = MOST_BYTES - 1000  # bytes: it comes in one frame
 MOST_SHOWN: Final = 1 << 19  # bytes of the validation rows of a member
@@ -113,10 +114,13 @@ class Header(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             raise ValueError("validation rows must be named by 32 bytes of the motion that invited them")
 
     def _width(self, n: int) -> int:
-        """What one vote costs whoever computes the answer, in votes that are only counted."""
+        """What one vote costs whoever computes answer and final votes, in votes that are only counted."""
+        labels = len(self.terms.labels)
         if self.terms.answers == "probabilities":
-            return len(self.terms.labels)
-        return _DEAR * min(n, len(self.terms.labels)) if self.terms.rule == "dawid-skene" else 1
+            return labels
+        if self.terms.believe == "own":
+            return max(labels // _CHEAP, 1)
+        return _DEAR * min(n, labels) if self.terms.rule == "dawid-skene" else 1
 
     def _check_invitation(self) -> None:
         if not self.terms.rows or self.inputs != self.terms.rows:
