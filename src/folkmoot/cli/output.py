@@ -48,14 +48,6 @@ def on_terminal(*, error: bool = False) -> bool:
     return stream is not None and stream.isatty()
 
 
-def say_secret(line: str, *, error: bool = False) -> bool:
-    """Print a line that holds a token: on a terminal only, never into a pipe, a file or a log; was it?"""
-    seen = on_terminal(error=error)
-    if seen:
-        say(line, error=error)
-    return seen
-
-
 def warn(line: str) -> None:
     """One line on stderr that something is worth knowing."""
     say(f"folkmoot: warning: {line}", error=True)

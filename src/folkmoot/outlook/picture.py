@@ -49,12 +49,9 @@ def draw_listening(
     from matplotlib.collections import LineCollection
 
     for names, size, colour, line, width in ((others, 14, GREY, PALE, 0.3), (tier, 90, BLUE, BLUE, 0.9)):
-        named = {
-            name: {*chosen.everyone()} - {name} for name in names if (chosen := system.quorum_sets[name])
-        }
-        lines = [
-            [at[name], at[peer]] for name in named for peer in named[name] if peer in at and peer != name
-        ]
+        chosen = {name: system.quorum_sets[name] for name in names}
+        named = {name: {*each.everyone()} & set(at) - {name} for name, each in chosen.items() if each}
+        lines = [[at[name], at[peer]] for name, peers in named.items() for peer in sorted(peers)]
         axes.add_collection(LineCollection(lines, colors=line, linewidths=width, alpha=0.5, zorder=1))
         if names:
             spots = np.array([at[name] for name in names])
