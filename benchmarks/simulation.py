@@ -24,7 +24,7 @@ import numpy as np
 
 from folkmoot import Slush, deliberate
 from folkmoot.outlook import FBA, QuorumSet, propose
-from folkmoot.sampling import Others
+from folkmoot.protocols.sampling import Others
 from folkmoot.simulation.kernels import bitsliced, flip
 from folkmoot.simulation.kernels.arguments import Jobs, Results
 from folkmoot.simulation.setting import Setting

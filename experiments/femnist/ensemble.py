@@ -19,8 +19,8 @@ from folkmoot.adversaries import Adversary, PerfectlyMalicious, handed_in
 from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.comparing.printing import plus_minus
 from folkmoot.protocols import PROTOCOLS, Slush, SnowProtocol, named_protocol
+from folkmoot.protocols.thresholds import StrongConfidence
 from folkmoot.simulation import deliberate
-from folkmoot.thresholds import StrongConfidence
 from folkmoot.votes import UNCOLOURED, Votes
 
 SLUSH: Final = "Slush"

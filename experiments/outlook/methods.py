@@ -19,10 +19,10 @@ from folkmoot.baselines.weighted import weighted_answer
 from folkmoot.outcome import Answer, Outcome
 from folkmoot.outlook import FBA, Hierarchy, Leaders, propose
 from folkmoot.protocols import Slush, Snowball
-from folkmoot.sampling import Others
+from folkmoot.protocols.sampling import Others
+from folkmoot.protocols.thresholds import StrongConfidence
 from folkmoot.simulation import deliberate
 from folkmoot.theory import SlushChain, hierarchy_verdict, majority_accuracy
-from folkmoot.thresholds import StrongConfidence
 from folkmoot.votes import UNCOLOURED
 
 NOTHING: Final = "nothing"

@@ -26,11 +26,11 @@ from folkmoot.datasets import beta_accuracies, beta_parameters
 from folkmoot.outcome import Outcome
 from folkmoot.pictures.palette import BLUE, GREEN, GREY, ORANGE, panels
 from folkmoot.protocols import Slush, SnowProtocol, named_protocol
-from folkmoot.sampling import Everyone
+from folkmoot.protocols.sampling import Everyone
+from folkmoot.protocols.thresholds import StrongConfidence
 from folkmoot.simulation import deliberate
 from folkmoot.simulation.play_options import Device
 from folkmoot.theory import LocalSlushChain
-from folkmoot.thresholds import StrongConfidence
 from folkmoot.votes import Votes
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from experiments.experiment import Experiment, Finding, Plan, Result
 from experiments.theory.swept import PlayedSetting, played_settings
 from folkmoot.checks import least_alpha
 from folkmoot.pictures.palette import SERIES, panels
-from folkmoot.sampling import Others
+from folkmoot.protocols.sampling import Others
 from folkmoot.simulation.play_options import Device
 from folkmoot.theory import SlushChain
 

@@ -15,11 +15,11 @@ from experiments.experiment import Finding
 from folkmoot.arrays import Floats
 from folkmoot.checks import least_alpha
 from folkmoot.protocols import Slush
-from folkmoot.sampling import Everyone, Others
+from folkmoot.protocols.sampling import Everyone, Others
+from folkmoot.protocols.thresholds import StrongConfidence
 from folkmoot.simulation import sweep
 from folkmoot.simulation.play_options import Device
 from folkmoot.theory import SlushChain
-from folkmoot.thresholds import StrongConfidence
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from . import learning as learning
 from . import outlook as outlook
 from . import planning as planning
 from . import protocols as protocols
-from . import sampling as sampling
 from . import simulation as simulation
 from . import theory as theory
 from .aggregation import HoldoutTrust as HoldoutTrust
@@ -30,6 +29,7 @@ from .comparing import compare as compare
 from .council import Council as Council
 from .explanation import Explanation as Explanation
 from .explanation import explain as explain
+from .explanation.convergence import plot_convergence as plot_convergence
 from .files.vote_files import PartitionTable as PartitionTable
 from .files.vote_files import VoteTable as VoteTable
 from .files.vote_files import read_partitions as read_partitions
@@ -43,19 +43,18 @@ from .planning import Plan as Plan
 from .planning import plan as plan
 from .planning import plan_for as plan_for
 from .player import Player as Player
-from .plots import plot_convergence as plot_convergence
+from .player.playing import play as play
 from .protocols import Slush as Slush
 from .protocols import Snowball as Snowball
 from .protocols import Snowflake as Snowflake
+from .protocols.sampling import Everyone as Everyone
+from .protocols.sampling import Neighbours as Neighbours
+from .protocols.sampling import Others as Others
+from .protocols.thresholds import StrongConfidence as StrongConfidence
 from .runs.learned import read_moot as read_moot
-from .sampling import Everyone as Everyone
-from .sampling import Neighbours as Neighbours
-from .sampling import Others as Others
 from .simulation import Sweep as Sweep
 from .simulation import deliberate as deliberate
 from .simulation import sweep as sweep
-from .thresholds import StrongConfidence as StrongConfidence
-from .watching import play as play
 
 __all__: list[str]
 __version__: str

@@ -112,11 +112,6 @@ def check_missing(missing: Missing) -> Missing:
     return missing
 
 
-def packed_bytes(inputs: int, classes: int) -> int:
-    """Bytes of one participant's votes on a batch: as few whole bits a vote as tell the colours apart."""
-    return -(-inputs * max(1, (classes - 1).bit_length()) // 8)
-
-
 def class_count(
     votes: npt.NDArray[np.integer], classes: int | None = None, truth: npt.ArrayLike | None = None
 ) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from folkmoot import Everyone, Others, Slush, Snowball, Snowflake, deliberate
 from folkmoot.adversaries import Adversary, ConstantClass, Silent
 from folkmoot.outcome import Schedule
 from support.oracles import simulation as oracle
-from support.oracles.trusting import scaled
 from support.statistics_of_agreement import assert_law, counted
 
 TRIALS = 20_000
@@ -29,6 +29,16 @@ CASES: list[tuple[oracle.Rule, int, Any, int, list[int], list[tuple[int, int]], 
     ("snowball", 4, 3, 2, [-1, 0, 1, 1, 0], [(0, -1)], 2),
     ("snowball", 4, 4, 2, [0, -1, 1, -1, 1, 1], [], 2),
 ]  # fmt: skip
+
+
+def scaled(alpha: int, k: int, size: int) -> int:
+    """The threshold of a smaller query, at the same place between the least majority and unanimity."""
+    if size >= k:
+        return alpha
+    least, small = k // 2 + 1, size // 2 + 1
+    place = Fraction(0) if k == least else Fraction(alpha - least, k - least)
+    exact = small + place * (size - small)
+    return int(exact + Fraction(1, 2))
 
 
 @pytest.mark.parametrize("explicit", [False, True], ids=["table", "explicit"])

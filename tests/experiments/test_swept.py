@@ -15,9 +15,9 @@ from experiments.__main__ import device_of
 from experiments.experiment import Experiment, cells_of
 from experiments.theory import beta, design
 from experiments.theory.swept import played_settings
+from folkmoot.protocols.thresholds import StrongConfidence
 from folkmoot.simulation.kernels.gpu import cuda
 from folkmoot.theory import LocalSlushChain
-from folkmoot.thresholds import StrongConfidence
 
 pytestmark = pytest.mark.slow
 

@@ -26,7 +26,7 @@ from folkmoot.outlook import FBA, QuorumSet, QuorumSystem, analyse, read_quorum_
 from folkmoot.outlook.ballots import Ballots, patience
 from folkmoot.outlook.evidence import Heard, Listening
 from folkmoot.outlook.fba import turn
-from folkmoot.sampling import Everyone
+from folkmoot.protocols.sampling import Everyone
 
 NAMES = ("ada", "bo", "cy", "di", "ed", "flo", "gus")
 

@@ -16,9 +16,9 @@ from folkmoot import Outcome, Slush, deliberate, play
 from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.player.document import part
 from folkmoot.player.page import SCRIPTS
+from folkmoot.player.playing import talks_to_play
 from folkmoot.report.curves import Curve, curves
 from folkmoot.report.page import Page as ReportPage
-from folkmoot.watching import talks_to_play
 from support.browser import listen, opened, violations
 from support.hostile_words import HOSTILE
 

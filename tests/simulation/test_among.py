@@ -11,7 +11,7 @@ import pytest
 
 from folkmoot import Everyone, Neighbours, Outcome, Slush, deliberate
 from folkmoot.adversaries import Adversary, Copycat, Knows, Sees
-from folkmoot.sampling import Sampling
+from folkmoot.protocols.sampling import Sampling
 from folkmoot.simulation.among import deliberate_among
 
 THERE = [1, 3, 4, 6, 7, 8, 9]

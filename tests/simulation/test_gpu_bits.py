@@ -14,6 +14,7 @@ import pytest
 
 from folkmoot import Everyone, Others, Slush, Snowball, Snowflake, deliberate, explain
 from folkmoot.adversaries import ConstantClass, PerfectlyMalicious, Silent
+from folkmoot.protocols.thresholds import StrongConfidence
 from folkmoot.simulation import sweep
 from folkmoot.simulation.kernels import flip, table
 from folkmoot.simulation.kernels.arguments import Results
@@ -22,7 +23,6 @@ from folkmoot.simulation.kernels.gpu.runner import Runner
 from folkmoot.simulation.play_options import Device, Options
 from folkmoot.simulation.results import no_results
 from folkmoot.simulation.setting import Setting
-from folkmoot.thresholds import StrongConfidence
 from support import gpu_host
 
 Make = Callable[[int, int], Runner]  # of lanes, and of chunks in a launch

@@ -10,7 +10,7 @@ import pytest
 from folkmoot import Slush, Snowball, deliberate
 from folkmoot.adversaries import RandomClass
 from folkmoot.protocols import SnowProtocol
-from folkmoot.votes import packed_bytes, vote_keys
+from folkmoot.votes import vote_keys
 
 VOTES = np.random.default_rng(0).integers(0, 2, (15, 60))
 SETTINGS: list[tuple[SnowProtocol[Any], dict[str, Any]]] = [
@@ -69,10 +69,3 @@ def test_columns_have_the_same_key_only_if_they_are_the_same() -> None:
 def test_bad_keys(keys: Any, complaint: str) -> None:
     with pytest.raises((ValueError, TypeError), match=complaint):
         deliberate(VOTES, Slush(4, 3), keys=keys)
-
-
-@pytest.mark.parametrize(
-    ("inputs", "classes", "size"), [(8, 2, 1), (9, 2, 2), (4741, 2, 593), (10, 3, 3), (10, 10, 5), (1, 2, 1)]
-)
-def test_packed_bytes(inputs: int, classes: int, size: int) -> None:
-    assert packed_bytes(inputs, classes) == size

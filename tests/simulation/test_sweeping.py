@@ -9,12 +9,12 @@ import pytest
 
 from folkmoot import Everyone, Neighbours, Others, Slush, Snowball, deliberate
 from folkmoot.adversaries import PerfectlyMalicious
+from folkmoot.protocols.thresholds import StrongConfidence
 from folkmoot.simulation import sweep
 from folkmoot.simulation.kernels.streams import mix, stream
 from folkmoot.simulation.kernels.tossing import SWEEPING, VOTING, planes_of, seeds_of, toss
 from folkmoot.simulation.setting import in_units
 from folkmoot.theory import SlushChain
-from folkmoot.thresholds import StrongConfidence
 
 
 @pytest.mark.parametrize("many", [1, 63, 64, 65, 101, 128])

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from folkmoot.sampling import log_tail
+from folkmoot.protocols.sampling import log_tail
 from folkmoot.theory import SlushChain, absorption_bound, chvatal_bound
 from folkmoot.theory.logsum import logsum
 from folkmoot.theory.votes_law import log_votes_law

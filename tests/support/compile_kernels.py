@@ -17,7 +17,7 @@ from folkmoot import Neighbours, Others, Slush, Snowball, deliberate, sweep
 from folkmoot.adversaries import Adversary, PerfectlyMalicious, RandomClass
 from folkmoot.outcome import Batch
 from folkmoot.protocols import SnowProtocol
-from folkmoot.sampling import Sampling
+from folkmoot.protocols.sampling import Sampling
 from folkmoot.theory import LocalSlushChain, SlushChain
 
 

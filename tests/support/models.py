@@ -21,24 +21,6 @@ class Witness(ClassifierMixin, BaseEstimator):
         return np.full(X.shape[0], self.answer_)
 
 
-class Threshold(ClassifierMixin, BaseEstimator):
-    """Fitted from the start: says classes[x0 > cut]."""
-
-    def __init__(self, cut: float = 0.0, classes: Any = (0, 1)) -> None:
-        self.cut = cut
-        self.classes = classes
-
-    @property
-    def classes_(self) -> Any:
-        return np.array(self.classes)
-
-    def fit(self, X: Any, y: Any) -> Self:  # noqa: ARG002
-        return self
-
-    def predict(self, X: Any) -> Any:
-        return self.classes_[(np.asarray(X)[:, 0].astype(float) > self.cut).astype(int)]
-
-
 class Broken(ClassifierMixin, BaseEstimator):
     """Fits, and cannot predict."""
 
@@ -66,17 +48,3 @@ class Column(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Any:
         return np.asarray(X)[:, self.column].astype(int)
-
-
-class Unclonable(ClassifierMixin, BaseEstimator):
-    """Changes what it is given, which clone finds out."""
-
-    def __init__(self, names: Any = ()) -> None:
-        self.names = list(names)
-
-    def fit(self, X: Any, y: Any) -> Self:  # noqa: ARG002
-        self.classes_ = np.unique(y)
-        return self
-
-    def predict(self, X: Any) -> Any:
-        return np.full(len(X), self.classes_[0])

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from folkmoot.arrays import Ints
-from folkmoot.sampling import Everyone, Others
+from folkmoot.protocols.sampling import Everyone, Others
 from folkmoot.theory import ByzantineThresholdWarning, LocalSlushChain, SlushChain
 from folkmoot.votes import Votes
 

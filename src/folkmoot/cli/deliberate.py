@@ -40,12 +40,12 @@ from folkmoot.cli.output import (
     page_path,
     picture_path,
     print_json,
+    print_participants,
     print_table,
     progress_bar,
     save_picture,
     say,
 )
-from folkmoot.cli.participant_output import print_participants
 
 if TYPE_CHECKING:
     from folkmoot.adversaries import Adversary
@@ -209,7 +209,7 @@ def deliberate(
 
         save_picture(pictures.deliberation(report), path)
     if page is not None:
-        from folkmoot.watching import play as write_page
+        from folkmoot.player.playing import play as write_page
 
         write_page(
             report.outcome,
@@ -288,7 +288,7 @@ def _protocol(
 
     from folkmoot.adversaries import handed_in
     from folkmoot.comparing import judged_accuracies
-    from folkmoot.thresholds import StrongConfidence
+    from folkmoot.protocols.thresholds import StrongConfidence
 
     classes = len(table.labels)
     seen = handed_in(table.votes, adversaries, table.truth, classes, missing=missing)

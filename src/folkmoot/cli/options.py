@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from folkmoot.council import Council
     from folkmoot.files.vote_files import VoteTable
     from folkmoot.protocols import SnowProtocol
-    from folkmoot.sampling import Everyone, Others
+    from folkmoot.protocols.sampling import Everyone, Others
     from folkmoot.simulation.play_options import Device as DeviceName
 
 SAMPLING = ("everyone", "others")
@@ -78,7 +78,7 @@ def whole_alpha(text: str | None) -> int | None:
 def asked(participants: int, k: int | None, alpha: int | None = None) -> tuple[int, int]:
     """Sample size and threshold: those typed, or the defaults; a k that cannot be asked is refused."""
     from folkmoot.checks import default_query
-    from folkmoot.sampling import Others
+    from folkmoot.protocols.sampling import Others
 
     if k is not None:
         Others().check(participants, k)
@@ -159,7 +159,7 @@ def device_called(typed: str) -> DeviceName:
 
 def named_law(name: str) -> Everyone | Others:
     """The sampling law that ``--sampling`` names."""
-    from folkmoot.sampling import Everyone, Others
+    from folkmoot.protocols.sampling import Everyone, Others
 
     if name not in SAMPLING:
         raise ValueError(f"--sampling must be one of {', '.join(SAMPLING)}: got {name!r}")

@@ -279,8 +279,8 @@ def _chain(n: int, k: int, alpha: int | None, byzantine: int, sampling: str) -> 
 
 def _local_chain(n: int, k: int, p: float | list[float], byzantine: int, sampling: str) -> LocalSlushChain:
     from folkmoot import checks
+    from folkmoot.protocols.thresholds import StrongConfidence
     from folkmoot.theory import LocalSlushChain
-    from folkmoot.thresholds import StrongConfidence
 
     everyone, byzantine = checks.population(n, byzantine)
     honest = everyone - byzantine
@@ -289,7 +289,7 @@ def _local_chain(n: int, k: int, p: float | list[float], byzantine: int, samplin
 
 
 def _settings(chain: SlushChain | LocalSlushChain, alpha: int | list[int]) -> dict[str, Any]:
-    from folkmoot.sampling import Everyone
+    from folkmoot.protocols.sampling import Everyone
 
     return {
         "n": chain.n,

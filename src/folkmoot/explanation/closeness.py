@@ -17,7 +17,6 @@ import numpy as np
 from folkmoot.arrays import Floats, Ints
 from folkmoot.checks import ByzantineThresholdWarning
 from folkmoot.outcome import Outcome, PlainSlush, Run
-from folkmoot.theory import SlushChain
 from folkmoot.votes import BLUE, RED
 
 _HALF: Final = 0.5 - 1e-9  # a tie is one half, whatever the rounding
@@ -86,6 +85,8 @@ def closeness(
 
 def _exact(plain: PlainSlush, answer: int) -> Floats:
     """(honest holders of the answer,): the chance that more than half of the honest hold it in the end."""
+    from folkmoot.theory import SlushChain  # with scipy, which takes its time to import
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ByzantineThresholdWarning)  # of absorption, which is not asked for
         chain = SlushChain(

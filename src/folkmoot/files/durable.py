@@ -25,12 +25,6 @@ def replace_file(path: Path, data: bytes, *, new_mode: int = 0o644) -> None:
     sync_folder(place.parent)
 
 
-def remove_file(path: Path) -> None:
-    """Remove a file for good; nothing happens if it is gone."""
-    path.unlink(missing_ok=True)
-    sync_folder(path.parent)
-
-
 def sync_folder(folder: Path) -> None:
     """Make sure that the names in a folder are on the disk."""
     handle = os.open(folder, os.O_RDONLY)  # names are on the disk only after this

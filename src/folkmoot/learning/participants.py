@@ -113,11 +113,6 @@ class Participant:
         """Share of the held-out rows it answers right; nan if it kept none."""
         return self.right / self.held_out if self.held_out else float("nan")
 
-    @property
-    def cautious_accuracy(self) -> float:
-        """Laplace's (right + 1) / (held out + 2): what to weigh votes by, never 0 or 1."""
-        return float(laplace_accuracy(self.right, self.held_out))
-
     def accuracy_of_answers(self, classes: Array) -> float:
         """Laplace's (right + 1) / (answered + C): what an answer is worth, of rows answered with a class."""
         known = set(classes.tolist())

@@ -22,8 +22,8 @@ from folkmoot.learning.first_votes import FirstVotes
 from folkmoot.learning.participants import Participant
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import Slush, SnowProtocol
+from folkmoot.protocols.thresholds import StrongConfidence
 from folkmoot.simulation.among import deliberate_among
-from folkmoot.thresholds import StrongConfidence
 from folkmoot.votes import UNCOLOURED, Votes, vote_keys
 
 ROUNDS: Final = 50  # at most; in a round each honest participant asks once, on average

@@ -22,7 +22,6 @@ from folkmoot.node.evidence import what_of
 from folkmoot.node.review import Reviewed, ballots_of, reviewed
 from folkmoot.node.rules.votes import count
 from folkmoot.node.session.frames import Told, read_stored
-from folkmoot.node.session.header import Header
 from folkmoot.node.session.statement import Members
 from folkmoot.node.session.terms import Answers, Terms
 from folkmoot.node.storage.storage import Storage, StoredMotion
@@ -503,8 +502,3 @@ def account_of_outcome(outcome: Outcome, names: Sequence[str], data: bytes) -> A
         {}, {},
     )  # fmt: skip
     return account_of(Held(stored, [poll.votes for poll in outcome.polls], outcome))
-
-
-def header_of(found: Held) -> Header:
-    """What was asked, and on which terms."""
-    return found.stored.header

@@ -14,10 +14,9 @@ from folkmoot.arrays import Ints
 from folkmoot.node.account import Held, account_of, likeliest
 from folkmoot.node.evidence import what_of
 from folkmoot.outcome import Turns
-from folkmoot.player.form import Input, Moot, Talk
+from folkmoot.player.form import Input, Moot, Talk, closest_first
 from folkmoot.player.page import player_data, player_page
 from folkmoot.votes import UNCOLOURED
-from folkmoot.watching import closest_first
 
 _SHOWN: Final = 24  # inputs
 

@@ -27,7 +27,7 @@ from folkmoot.outcome import Outcome
 from folkmoot.outlook.moot import Ended, Moot, outcome_of
 from folkmoot.outlook.talk import Leading, Seats, led, talk
 from folkmoot.protocols import Slush, SnowProtocol, winner
-from folkmoot.sampling import Everyone, Others, Sampling
+from folkmoot.protocols.sampling import Everyone, Others, Sampling
 
 _WORD = 16  # bytes of a hash a draw: what is left over of 2^128 favours nobody that could be seen
 

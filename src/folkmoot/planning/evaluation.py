@@ -24,7 +24,7 @@ from folkmoot.checks import ByzantineThresholdWarning
 from folkmoot.planning.crowd import Crowd, Drawn, Start
 from folkmoot.planning.setting import Figures
 from folkmoot.protocols import SnowProtocol
-from folkmoot.sampling import Others
+from folkmoot.protocols.sampling import Others
 from folkmoot.simulation import deliberate
 from folkmoot.simulation.play_options import Device
 from folkmoot.theory import SlushChain

@@ -134,6 +134,23 @@ class Input:
     row: Sequence[tuple[str, str]] | None = None
 
 
+def closest_first(talks: Sequence[tuple[_Ints, _Ints]], classes: int) -> list[int]:
+    """The inputs, those that some moot left undecided first, then those with the closest first votes.
+
+    A talk is its first votes (participant, input) and what was decided (input,).
+    """
+    undecided = np.any([decision == UNCOLOURED for _, decision in talks], axis=0)
+    lead = np.min([_lead(votes, classes) for votes, _ in talks], axis=0)
+    return [int(i) for i in np.lexsort((np.arange(len(lead)), lead, ~undecided))]
+
+
+def _lead(votes: _Ints, classes: int) -> _Ints:
+    """(input,): by how many first votes the commonest colour leads."""
+    counts = np.stack([(votes == colour).sum(axis=0) for colour in range(classes)])
+    last, best = np.sort(counts, axis=0)[-2:]
+    return np.asarray(best - last)
+
+
 def form(
     labels: Sequence[str], inputs: Sequence[Input], moots: Sequence[Moot], *, noun: str, ink: bool, node: bool
 ) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Floats, Ints
-from folkmoot.thresholds import StrongConfidence
+from folkmoot.protocols.thresholds import StrongConfidence
 from folkmoot.votes import UNCOLOURED, Colour, Tally
 
 State = TypeVar("State")

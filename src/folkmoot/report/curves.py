@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from folkmoot.datasets.summary import Summary
+from folkmoot.explanation.convergence import final_shares
 from folkmoot.outcome import Outcome
-from folkmoot.plots import final_shares
 
 Look = Literal["", "strong", "dashed", "dotted", "pale"]
 _BLUE, _RED = 0, 2  # colours of player.css

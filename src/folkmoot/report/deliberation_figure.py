@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from folkmoot.comparing import Report
-from folkmoot.plots import draw_convergence
+from folkmoot.explanation.convergence import draw_convergence
 
 
 def deliberation(report: Report) -> Figure:

@@ -11,12 +11,12 @@ from matplotlib.ticker import MaxNLocator
 from folkmoot.comparing import CONSENSUS, Report
 from folkmoot.comparing.comparing import BEST, FINAL, MEAN
 from folkmoot.pictures.palette import BLUE, ORANGE, PALE, PURPLE, RED
+from folkmoot.player.playing import talks_to_play
 from folkmoot.report import curves
 from folkmoot.report.curves import Curve, Look
 from folkmoot.report.page import Page
 from folkmoot.runs.study import Study, named
 from folkmoot.votes import UNCOLOURED
-from folkmoot.watching import talks_to_play
 
 _STYLES: Final[dict[str, dict[str, Any]]] = {
     CONSENSUS: {"color": BLUE, "lw": 2.6, "marker": "o", "zorder": 5},

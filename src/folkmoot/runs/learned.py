@@ -38,7 +38,7 @@ _TYPES: Final = (
     "folkmoot.learning.participants.Participant",
     "folkmoot.learning.regressor.ConsensusRegressor",
     *(f"{kind.__module__}.{kind.__qualname__}" for kind in (*PROTOCOLS.values(), *AGGREGATIONS.values())),
-    "folkmoot.thresholds.StrongConfidence",
+    "folkmoot.protocols.thresholds.StrongConfidence",
 )
 
 

@@ -22,7 +22,7 @@ from folkmoot.adversaries.interface import Liars
 from folkmoot.arrays import Bools, Floats, Ints, Progress
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol
-from folkmoot.sampling import Neighbours
+from folkmoot.protocols.sampling import Neighbours
 from folkmoot.simulation.play_options import Options
 from folkmoot.simulation.results import no_results
 from folkmoot.simulation.setting import Setting

@@ -14,7 +14,7 @@ import numpy as np
 from folkmoot.adversaries import Adversary
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol
-from folkmoot.sampling import Sampling
+from folkmoot.protocols.sampling import Sampling
 from folkmoot.simulation.engine import deliberate
 from folkmoot.simulation.run import SnowRun
 from folkmoot.votes import UNCOLOURED, Votes

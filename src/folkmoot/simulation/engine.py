@@ -16,7 +16,7 @@ from folkmoot.council import Council
 from folkmoot.files.vote_files import VoteTable, named_votes
 from folkmoot.outcome import Batch, Outcome, RunsItself, Schedule
 from folkmoot.protocols import SnowProtocol
-from folkmoot.sampling import Sampling
+from folkmoot.protocols.sampling import Sampling
 from folkmoot.simulation.play_options import Device, Options
 from folkmoot.simulation.run import play
 from folkmoot.simulation.setting import Setting

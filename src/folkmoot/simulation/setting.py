@@ -17,8 +17,8 @@ from folkmoot.arrays import Array, Bools, Floats, Ints, Words
 from folkmoot.outcome import Schedule, check_schedule
 from folkmoot.protocols import Slush, SnowProtocol, check_protocol
 from folkmoot.protocols.machine import Machine, machine_of
+from folkmoot.protocols.sampling import Everyone, Neighbours, Others, Sampling, check_sampling, tails
 from folkmoot.protocols.snow import reaches
-from folkmoot.sampling import Everyone, Neighbours, Others, Sampling, check_sampling, tails
 from folkmoot.simulation.kernels.arguments import Chances, Talk
 from folkmoot.simulation.kernels.urns import Urns, lay_out
 from folkmoot.votes import Votes, check_votes, class_count

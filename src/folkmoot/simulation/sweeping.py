@@ -13,11 +13,11 @@ import numpy.typing as npt
 from folkmoot import checks
 from folkmoot.arrays import Array, Colours, Floats, Ints, Progress
 from folkmoot.protocols import Slush
-from folkmoot.sampling import Everyone, Others, Sampling, check_sampling
+from folkmoot.protocols.sampling import Everyone, Others, Sampling, check_sampling
+from folkmoot.protocols.thresholds import StrongConfidence, strong_thresholds
 from folkmoot.simulation.play_options import Device, check_device, check_threads
 from folkmoot.simulation.setting import chance_rows, in_units
 from folkmoot.simulation.sharing import Piece, share
-from folkmoot.thresholds import StrongConfidence, strong_thresholds
 
 if TYPE_CHECKING:
     from folkmoot.simulation.kernels.sweeps import Rule

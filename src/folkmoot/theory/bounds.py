@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from folkmoot import checks
-from folkmoot.sampling import Everyone
+from folkmoot.protocols.sampling import Everyone
 
 
 def condorcet_bound(n: int, p: float) -> float:

@@ -20,7 +20,7 @@ from scipy.special import expit, logit
 
 from folkmoot import checks
 from folkmoot.arrays import Floats
-from folkmoot.sampling import Everyone, Others
+from folkmoot.protocols.sampling import Everyone, Others
 from folkmoot.theory.chain import SlushChain
 from folkmoot.theory.logsum import logsum
 from folkmoot.theory.votes_law import Accuracies, log_choose, log_votes_law

@@ -21,12 +21,12 @@ import numpy.typing as npt
 from folkmoot import checks
 from folkmoot.arrays import Floats, Ints
 from folkmoot.protocols import Slush
-from folkmoot.sampling import Everyone, Others
+from folkmoot.protocols.sampling import Everyone, Others
+from folkmoot.protocols.thresholds import StrongConfidence
 from folkmoot.theory import fixed_point, wavefront
 from folkmoot.theory.chain import SlushChain, warn_if_not_absorbing
 from folkmoot.theory.tabulate import log_turn, tabulated
 from folkmoot.theory.votes_law import Accuracies, log_votes_law
-from folkmoot.thresholds import StrongConfidence
 from folkmoot.votes import BLUE, RED
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from folkmoot.arrays import Bools, Floats
 from folkmoot.protocols import Slush
-from folkmoot.sampling import Everyone, Others, SamplingLaw, log_tail
+from folkmoot.protocols.sampling import Everyone, Others, SamplingLaw, log_tail
 from folkmoot.votes import BLUE, RED
 
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from folkmoot import checks
 from folkmoot.arrays import Floats
 from folkmoot.protocols import Slush
-from folkmoot.sampling import Others
+from folkmoot.protocols.sampling import Others
 from folkmoot.theory.chain import SlushChain
 
 

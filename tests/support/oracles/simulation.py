@@ -145,26 +145,6 @@ def exact_result(answers: Sequence[int], alpha: float, weights: Sequence[float] 
     return NONE
 
 
-def query_results(
-    n: int,
-    k: int,
-    alpha: float,
-    colours: Sequence[int],
-    asker: int,
-    self_sampling: bool,
-    *,
-    neighbours: Graph | None = None,
-    weights: Sequence[float] | None = None,
-) -> dict[int, Fraction]:
-    """The exact law of the result of one ask, without the impossible results; `colours` are all n answers."""
-    if len(colours) != n:
-        raise ValueError("give the answer of each of the n nodes")
-    drawn_from = candidates(n, asker, self_sampling, neighbours)
-    check(k, [alpha], [len(drawn_from)], weights)
-    counts = query_counts(drawn_from, k, alpha, colours, weights)
-    return {result: Fraction(count, comb(len(drawn_from), k)) for result, count in counts.items()}
-
-
 class Asks:
     """The setting of an exact law: what each honest asker's ask may bring, in whole numbers of one total."""
 

@@ -200,11 +200,6 @@ class Model(ModelFacts):
             return "none: it runs in the node's own process"
         return self.worker.confinement.in_words()
 
-    @property
-    def is_confined(self) -> bool:
-        """Whether it is in a sandbox that lacks nothing."""
-        return self.worker is not None and self.worker.confinement.whole
-
     def declare(self, schema: Schema, source: str) -> None:
         """Say what the columns are: their names, if the model has none, and units and ranges."""
         if self.columns is not None:

@@ -21,7 +21,7 @@ from folkmoot.node.session.frames import Answer, Ask
 from folkmoot.node.session.speaker import Speaker
 from folkmoot.node.session.terms import LOCAL, Terms
 from folkmoot.protocols.many import Opinions, winners
-from folkmoot.thresholds import batch_accuracies
+from folkmoot.protocols.thresholds import batch_accuracies
 from folkmoot.votes import UNCOLOURED
 
 _PATIENCE: Final = 3  # delta: a question, an answer, and some

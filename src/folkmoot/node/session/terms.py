@@ -10,7 +10,7 @@ import msgspec
 
 from folkmoot import checks
 from folkmoot.protocols import PROTOCOLS, SnowProtocol, named_protocol
-from folkmoot.thresholds import StrongConfidence
+from folkmoot.protocols.thresholds import StrongConfidence
 
 Answers: TypeAlias = Literal["labels", "probabilities", "numbers"]
 Believe: TypeAlias = Literal["all", "own"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from folkmoot.arrays import Array, Ints
 from folkmoot.protocols import SnowProtocol
-from folkmoot.sampling import Everyone, Neighbours, Sampling
+from folkmoot.protocols.sampling import Everyone, Neighbours, Sampling
 
 _NO_INDEX = np.empty(0, dtype=np.int64)
 

@@ -6,7 +6,7 @@ from threading import Lock
 from typing import Final
 
 from folkmoot.arrays import Array
-from folkmoot.sampling import Everyone, Others
+from folkmoot.protocols.sampling import Everyone, Others
 from folkmoot.simulation.kernels.arguments import Results
 from folkmoot.simulation.kernels.gpu import cuda, launching
 from folkmoot.simulation.play_options import Options

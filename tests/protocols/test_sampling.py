@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from folkmoot.sampling import (
+from folkmoot.protocols.sampling import (
     Everyone,
     Neighbours,
     Others,

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from folkmoot import checks
 from folkmoot.arrays import Array, Ints
 from folkmoot.outcome import Outcome
-from folkmoot.player.form import Input, Moot, Talk
+from folkmoot.player.form import Input, Moot, Talk, closest_first
 from folkmoot.player.images import data_addresses
 from folkmoot.player.page import TALKS, Player, player_data, player_page
 from folkmoot.votes import UNCOLOURED, Votes, check_truth
@@ -269,23 +269,6 @@ def _chosen(inputs: int | Sequence[int], moots: list[Outcome]) -> list[int]:
         if not 0 <= i < count:
             raise ValueError(f"inputs must satisfy 0 <= i < {count}, the number of inputs: got {i}")
     return which
-
-
-def closest_first(talks: Sequence[tuple[Votes, Ints]], classes: int) -> list[int]:
-    """The inputs, those that some moot left undecided first, then those with the closest first votes.
-
-    A talk is its first votes (participant, input) and what was decided (input,).
-    """
-    undecided = np.any([decision == UNCOLOURED for _, decision in talks], axis=0)
-    lead = np.min([_lead(votes, classes) for votes, _ in talks], axis=0)
-    return [int(i) for i in np.lexsort((np.arange(len(lead)), lead, ~undecided))]
-
-
-def _lead(votes: Votes, classes: int) -> Ints:
-    """(input,): by how many first votes the commonest colour leads."""
-    counts = np.stack([(votes == colour).sum(axis=0) for colour in range(classes)])
-    last, best = np.sort(counts, axis=0)[-2:]
-    return np.asarray(best - last)
 
 
 def _moot(name: str, outcome: Outcome, chosen: list[int], truth: Ints | None) -> Moot:

@@ -11,7 +11,7 @@ import pytest
 
 from folkmoot import Slush, StrongConfidence
 from folkmoot.accuracy import wilson_bound
-from folkmoot.thresholds import batch_accuracies
+from folkmoot.protocols.thresholds import batch_accuracies
 
 Z = 0.8416
 
