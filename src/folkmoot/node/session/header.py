@@ -23,8 +23,7 @@ DTYPES: Final = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", 
 MOST_INPUTS: Final = 100_000
 MOST_CELLS: Final = 1_000_000  # inputs times labels, of probabilities and of Dawid-Skene
 MOST_COMPUTED: Final = 8_000_000  # votes of all members, times labels: a node stands still meanwhile
-_DEAR: Final = 4  # Dawid-Skene looks at each vote as often for each label that others gave
-_CHEAP: Final = 10  # labels that each member weighs in the time of a vote, for final votes of its own
+_DEAR: Final = 4  # Dawid-Skene and final votes of one's own look at each vote as often for each label
 MOST_NUMBERS: Final = 90_000  # inputs of a motion about numbers: eight bytes each in a frame
 MOST_CHUNK: Final = MOST_BYTES - 1000  # bytes: it comes in one frame
 MOST_SHOWN: Final = 1 << 19  # bytes of the validation rows of a member
@@ -116,10 +115,10 @@ class Header(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     def _width(self, n: int) -> int:
         """What one vote costs whoever computes answer and final votes, in votes that are only counted."""
         labels = len(self.terms.labels)
+        if self.terms.believe == "own":
+            return _DEAR * max(labels, 1)
         if self.terms.answers == "probabilities":
             return labels
-        if self.terms.believe == "own":
-            return max(labels // _CHEAP, 1)
         return _DEAR * min(n, labels) if self.terms.rule == "dawid-skene" else 1
 
     def _check_invitation(self) -> None:
