@@ -24,6 +24,12 @@ def test_what_is_promised_holds_with_every_kind(kind: str) -> None:
             play(1000 + seed, n, [kind])
 
 
+@pytest.mark.parametrize(("seed", "n"), [(11_064, 16), (11_663, 10)])
+def test_what_broke_a_promise_once_does_not_again(seed: int, n: int) -> None:
+    """A journal of more statements than a frame has; votes revealed too late by whom a liar held up."""
+    play(seed, n)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(100))
 def test_what_is_promised_holds_in_ten_thousand_storms(part: int) -> None:

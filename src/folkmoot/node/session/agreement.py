@@ -153,9 +153,14 @@ class Agreement:
 
     def justification(self, number: int, value: bytes) -> list[Said]:
         """Those prevotes, and those that justify them."""
-        found = self.prevotes(number, value) if self.has_quorum(number, value) else []
-        for just in sorted({said.just for said in found} - {NO_ROUND}):
-            found += self.justification(just, value)
+        found: list[Said] = []
+        rounds, looked_at = {number}, {NO_ROUND}
+        while rounds:
+            each = max(rounds)
+            looked_at.add(each)
+            there = self.prevotes(each, value) if self.has_quorum(each, value) else []
+            found += there
+            rounds = (rounds | {said.just for said in there}) - looked_at
         return found
 
     def _slot(self, kind: Kind, number: int | None = None) -> tuple[int, int, int, int]:

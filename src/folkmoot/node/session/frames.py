@@ -90,10 +90,19 @@ class Secret(_Frame, frozen=True, tag=2):
     votes: Votes
 
 
+class _Record(_Frame, frozen=True, tag=0):
+    """``Told`` in a journal: what a member needs after a crash, however much it is."""
+
+    motion: Digest
+    said: tuple[Said, ...] = ()
+    bodies: tuple[Body, ...] = ()
+    reveals: tuple[Reveal, ...] = ()
+
+
 _ENCODER: Final = msgspec.msgpack.Encoder()
 Frame: TypeAlias = Told | Have | Ask | Answer
 _WIRE: Final = msgspec.msgpack.Decoder(Frame)
-_STORED: Final = msgspec.msgpack.Decoder(Told | Secret)
+_STORED: Final = msgspec.msgpack.Decoder(_Record | Secret)
 
 
 def encoded(frame: Frame | Secret) -> bytes:
@@ -111,8 +120,10 @@ def read(frame: bytes) -> Frame:
 
 def read_stored(record: bytes) -> Told | Secret:
     """The frame that was written into the journal."""
-    found: Told | Secret = _STORED.decode(record)
-    return found
+    found: _Record | Secret = _STORED.decode(record)
+    if isinstance(found, Secret):
+        return found
+    return Told(found.motion, found.said, found.bodies, found.reveals)
 
 
 def split(motion: bytes, parts: Iterable[Said | Body | Reveal]) -> Iterator[Told]:

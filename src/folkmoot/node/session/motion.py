@@ -18,6 +18,7 @@ No bytes at all are a ballot as well. Whoever has nothing to vote hands these in
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
@@ -81,6 +82,7 @@ class Motion:
         self._asked_at = now  # when it last asked for what it lacks, or made progress
         self._asked = 0  # times since it last made progress
         self._helper = me
+        self._overtaken: dict[int, float] = {}  # by poll, when somebody revealed before this member decided
         self._replied: dict[int, float] = {}
         self._refused: set[int] = set()
         self._fetched: set[tuple[bytes, int]] = set()
@@ -236,8 +238,11 @@ class Motion:
                     fresh += [self.book.add(said) for said in poll.commitments.statements(body.body)]
         for reveal in told.reveals:
             if reveal.poll < len(self.polls):
-                fresh.append(self.polls[reveal.poll].add_reveal(reveal))
-                early = early or not (fresh[-1] or self.polls[reveal.poll].agreed)
+                poll = self.polls[reveal.poll]
+                fresh.append(poll.add_reveal(reveal))
+                early = early or not (fresh[-1] or poll.agreed)
+                if fresh[-1] and poll.agreed is None:
+                    self._overtaken.setdefault(reveal.poll, now)
             else:
                 early = True
         if early and peer is not None:
@@ -312,15 +317,26 @@ class Motion:
 
     @property
     def _stalls_at(self) -> float:
-        """stalled 2 delta: Have; then less and less often"""
-        delta = self.polls[-1].pace.of(self.polls[-1].stage.round)
-        return self._asked_at + 2 * delta * min(1.5 ** min(self._asked, 10), _SLOWEST)
+        """stalled 2 delta: Have; then less and less often
+
+        Once sooner where others have revealed their votes: a member that lacks a precommit, which a liar sent
+        to others alone, must still reveal in time.
+        """
+        poll = self.polls[-1]
+        delta = poll.pace.of(poll.stage.round)
+        usual = self._asked_at + 2 * delta * min(1.5 ** min(self._asked, 10), _SLOWEST)
+        hurry = self._overtaken.get(poll.number, math.inf) if poll.agreed is None else math.inf
+        return min(usual, hurry + self._delta / 2)
 
     def _ask(self, now: float) -> None:
         """Have(stage, round, marks), first to all, then to the proposer and three others"""
         poll = self.polls[-1]
         have = desk.request(self.book, poll)
-        if self._asked == 0:
+        if self._overtaken.get(poll.number, math.inf) < math.inf:
+            self._overtaken[poll.number] = math.inf
+            for to in poll.revealed_early[: self.members.faults + 1]:
+                self.speaker.put(to, have)
+        elif self._asked == 0:
             self.speaker.put(None, have)
         else:
             helpers = {poll.stage.proposer(poll.stage.round)}

@@ -227,6 +227,11 @@ class Poll:
         self._sort_reveals()
         return True
 
+    @property
+    def revealed_early(self) -> list[int]:
+        """Others that revealed votes, in the order in which these came."""
+        return [reveal.member for reveal in self._early.values() if reveal.member != self.speaker.me]
+
     def _sort_reveals(self) -> None:
         """Those that open agreed commitments."""
         if self.agreed is None:
