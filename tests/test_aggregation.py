@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
@@ -77,6 +77,7 @@ def test_krum_by_default_trims_what_both_conditions_allow() -> None:
         assert Krum().combine(cloud).tolist() == Krum(most).combine(cloud).tolist()
 
 
+@example(np.array([[0, 0], [1, 0], [0, -1], [1, -1], [2e-31, -1], [0, 0]]))  # two are nearly one
 @given(clouds(least=2, dimensions=(2, 3)))
 def test_no_point_has_a_lower_sum_of_distances(cloud: Floats) -> None:
     found = GeometricMedian().combine(cloud)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.arrays import Floats
+from folkmoot.arrays import Array, Bools, Floats, Ints
 from folkmoot.votes import UNCOLOURED, Votes, check_truth, known_inputs
 
 __all__ = [
@@ -101,14 +101,22 @@ def right_by_input(
     """
     given = np.asarray(decision)
     right = check_truth(truth, given.shape[-1], complete=False)
+    return shares_right(given, right, None if level is None else np.asarray(level, dtype=np.bool_))
+
+
+def shares_right(given: Array, right: Ints, tied: Bools | None, choices: Ints | None = None) -> Floats:
+    """(..., known input): ``right_by_input`` of a truth that is checked.
+
+    ``choices`` (input, choice): the class that each column of ``tied`` stands for; without, its number.
+    """
     known = known_inputs(right)
     hits: Floats = (given[..., known] == right[known]).astype(np.float64)
-    if level is None:
+    if tied is None:
         return hits
-    tied = np.asarray(level, dtype=np.bool_)[..., known, :]
-    many = tied.sum(axis=-1)
-    named = right[known][:, None] == np.arange(tied.shape[-1])
-    shares = (tied & named).sum(axis=-1) / np.maximum(many, 1)
+    level = tied[..., known, :]
+    many = level.sum(axis=-1)
+    named = right[known][:, None] == (np.arange(level.shape[-1]) if choices is None else choices[known])
+    shares = (level & named).sum(axis=-1) / np.maximum(many, 1)
     return np.asarray(np.where(many > 1, shares, hits), dtype=np.float64)
 
 
@@ -133,7 +141,7 @@ def participant_accuracies(votes: Votes, truth: npt.ArrayLike) -> Floats:
     >>> from folkmoot.accuracy import participant_accuracies
     >>> votes = np.array([[0, 1, 1], [0, -1, -1], [-1, -1, -1]])
     >>> participant_accuracies(votes, truth=[0, 1, 0])
-    array([0.66666667, 1.        , nan])
+    array([0.66666667, 1.        ,        nan])
     """
     right = np.asarray(truth)
     cast = (votes != UNCOLOURED) & (right != UNCOLOURED)

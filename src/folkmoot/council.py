@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
+from folkmoot.accuracy import shares_right
 from folkmoot.adversaries import Adversary, Knows, NumberAdversary, Sees, handed_in, numbers_handed_in
 from folkmoot.adversaries.interface import check_adversaries, check_told_truth
 from folkmoot.aggregation import (
@@ -341,14 +342,7 @@ class CouncilOutcome(Outcome):
 
 def right_shares(answers: Answers, truth: Ints) -> Floats:
     """(known input,): 1 where an answer is right, 1/m where the right class is one of m that are tied."""
-    there = known_inputs(truth)
-    right = truth[there]
-    hits: Floats = (answers.decision[there] == right).astype(np.float64)
-    if answers.choices is None or answers.tied is None:
-        return hits
-    tied = answers.tied[there]
-    among = (tied & (answers.choices[there] == right[:, None])).any(axis=1)
-    return np.asarray(np.where(among, 1 / np.maximum(tied.sum(axis=1), 1), hits))
+    return shares_right(answers.decision, truth, answers.tied, answers.choices)
 
 
 def _rmse(numbers: Array, truth: Floats) -> float:

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from folkmoot.arrays import Array, Bools, Floats, Ints, Progress
+from folkmoot.outcome import most
 from folkmoot.votes import UNCOLOURED
 
 Kind: TypeAlias = Literal["labels", "probabilities", "numbers"]
@@ -287,14 +288,12 @@ def decided(
 ) -> Answers:
     """The choice with the largest score; a tie, of scores ``within`` of the largest, is undecided."""
     here = (choices != UNCOLOURED) & possible[:, None]
-    raised = np.where(here, scores, -np.inf)
-    best = here & (raised >= raised.max(axis=1, keepdims=True) - within)
-    many = best.sum(axis=1)
-    first = np.take_along_axis(choices, best.argmax(axis=1)[:, None], axis=1)[:, 0]
+    place, tied = most(np.where(here, scores, -np.inf), here.any(axis=1), within)
+    named = np.take_along_axis(choices, np.maximum(place, 0)[:, None], axis=1)[:, 0]
     return Answers(
-        decision=np.where(many == 1, first, UNCOLOURED),
+        decision=np.where(place == UNCOLOURED, UNCOLOURED, named),
         choices=choices,
         shares=np.where(choices != UNCOLOURED, shares, 0.0),
-        tied=best & (many > 1)[:, None],
+        tied=tied,
         skills=skills,
     )

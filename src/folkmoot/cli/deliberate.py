@@ -40,12 +40,12 @@ from folkmoot.cli.output import (
     page_path,
     picture_path,
     print_json,
+    print_participants,
     print_table,
     progress_bar,
     save_picture,
     say,
 )
-from folkmoot.cli.participant_output import print_participants
 
 if TYPE_CHECKING:
     from folkmoot.adversaries import Adversary

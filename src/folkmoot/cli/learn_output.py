@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from folkmoot.cli.output import print_table, say
-from folkmoot.cli.participant_output import print_joining, print_participants
+from folkmoot.cli.output import print_joining, print_participants, print_table, say
 from folkmoot.cli.study_output import as_dict, print_study
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from folkmoot.files.terminal import printable
 
@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console, ConsoleOptions
 
+    from folkmoot.comparing import Joining, ParticipantTable
+
 PICTURES = (".png", ".svg", ".pdf")
 PAGES = (".html", ".htm")
 COMPILING = "compiling (first run)"
+ALL_SHOWN = "--participants shows all, --json has them"
 
 
 @contextmanager
@@ -109,6 +112,24 @@ def _lines(text: str | Sequence[str]) -> list[str]:
 
 def _unbounded(console: Console) -> ConsoleOptions:
     return console.options.update(width=10_000)
+
+
+def print_participants(table: ParticipantTable | Any, *, whole: bool = False, how: str = ALL_SHOWN) -> None:
+    """A row for each participant; of many, those with findings, the best and the worst, unless ``whole``."""
+    rows = table.rows if whole else table.brief()
+    if rows:
+        say("")
+        header, cells = table.cells(rows)
+        print_table(table.title, header, cells, table.left_out(len(rows), how), left=("role", "finding"))
+
+
+def print_joining(table: Joining | None, *, whole: bool = False, how: str = ALL_SHOWN) -> None:
+    """Each group alone and together on its own rows; nothing if that was not compared."""
+    if table is None:
+        return
+    rows = table.rows if whole else table.brief()
+    say("")
+    print_table(table.title, *table.cells(rows), table.notes(len(rows), how), left=("verdict",))
 
 
 @contextmanager

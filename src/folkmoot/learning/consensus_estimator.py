@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
+from joblib import effective_n_jobs
+from joblib.parallel import get_active_backend
 from sklearn.base import is_classifier
 from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from folkmoot import checks
@@ -15,7 +18,6 @@ from folkmoot.arrays import Array, Ints, Progress
 from folkmoot.learning.composition import Composed, has_names, named_models
 from folkmoot.learning.diagram import diagram
 from folkmoot.learning.labels import is_missing
-from folkmoot.learning.parallel import shared_out
 from folkmoot.learning.participants import Participant, Task, stratified_shards, tell
 from folkmoot.learning.tables import check_columns, check_inputs, columns_each, group_column, rows_of
 
@@ -181,7 +183,7 @@ class ConsensusEstimator(Composed):
 
     def _everybody(self, do: Any, arguments: Sequence[tuple[Any, ...]], progress: Progress | None) -> Any:
         results: list[Any] = [None] * len(arguments)
-        for done, (i, result) in enumerate(shared_out(do, arguments, self.n_jobs), start=1):
+        for done, (i, result) in enumerate(_shared_out(do, arguments, self.n_jobs), start=1):
             results[i] = result
             if progress:
                 progress(done, len(arguments))
@@ -299,3 +301,23 @@ def check_weights(weights: Any, rows: int) -> Array | None:
     if not (np.isfinite(values) & (values >= 0)).all():
         raise ValueError("sample_weight must be finite and >= 0")
     return values
+
+
+def _shared_out(
+    do: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], n_jobs: int | None
+) -> Iterator[tuple[int, Any]]:
+    """``do(*arguments[i])`` for each i, in whatever order they are done, with their number.
+
+    Some backends (Ray's) hand over whole lists only: then all come at once.
+    """
+    tasks = [delayed(_numbered)(i, do, each) for i, each in enumerate(arguments)]
+    workers = None if n_jobs is None else max(1, min(effective_n_jobs(n_jobs), len(tasks)))
+    backend, _ = get_active_backend()
+    if backend.supports_return_generator:
+        yield from Parallel(n_jobs=workers, return_as="generator_unordered")(tasks)
+    else:
+        yield from Parallel(n_jobs=workers)(tasks)
+
+
+def _numbered(i: int, do: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[int, Any]:
+    return i, do(*arguments)

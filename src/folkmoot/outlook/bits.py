@@ -105,15 +105,25 @@ class Bits:
             together[tuple(mark)] = together.get(tuple(mark), 0) | 1 << place
         return {place: together[tuple(mark)] for place, mark in marks.items()}
 
+    @cached_property
+    def _naming(self) -> dict[int, list[int]]:
+        """For each place the numbers of the sets that name it."""
+        naming: dict[int, list[int]] = {place: [] for place in places(self.everyone)}
+        for number, each in enumerate(self.owners):
+            for place in places(named(each) & self.everyone):
+                naming[place].append(number)
+        return naming
+
     def greatest(self, within: int) -> int:
         """The greatest quorum within these places (the union of all of them), 0 if there is none."""
-        alive, before, sets = within & self.everyone, -1, list(self.owners.items())
-        while alive != before:
-            before = alive
-            for quorum_set, owners in sets:
-                if owners & alive and not satisfied(quorum_set, alive | self.gone):
-                    alive &= ~owners
-            sets.reverse()  # so that a row of nodes that wait for each other falls at once, from either end
+        alive, sets = within & self.everyone, list(self.owners.items())
+        todo = {number for number, (_, owners) in enumerate(sets) if owners & alive}
+        while todo and alive:
+            quorum_set, owners = sets[todo.pop()]
+            if owners & alive and not satisfied(quorum_set, alive | self.gone):
+                for place in places(owners & alive):  # whoever names one of them is asked again
+                    todo.update(self._naming[place])
+                alive &= ~owners
         return alive
 
     def is_quorum(self, nodes: int) -> bool:
