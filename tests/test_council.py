@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,8 @@ from folkmoot.adversaries import (
     ConstantNumber,
     Copycat,
     Equivocating,
+    NumberAdversary,
+    Observation,
     PerfectlyFaulty,
     PerfectlyMalicious,
     RandomClass,
@@ -267,3 +270,14 @@ def test_every_attack_of_the_prompt_can_be_played() -> None:
             outcome = council(votes, adversaries=liars, truth=votes[3], aggregation=rule)
             assert (outcome.first >= -1).all()
             assert (outcome.first < 3).all()
+
+
+@pytest.mark.parametrize("said", [math.inf, -math.inf, 1e200, math.nan])
+def test_a_lie_that_is_no_sensible_number_is_left_out(said: float) -> None:
+    class Absurd(NumberAdversary):
+        def answer_number(self, seen: Observation) -> float:  # noqa: ARG002
+            return said
+
+    honest = [[1.0, 5.0], [2.0, 7.0], [4.0, 6.0]]
+    found = deliberate([*honest, [0.0, 0.0]], Council(), aggregation=Median(), adversaries={3: Absurd()})
+    assert found.decision.tolist() == [2.0, 6.0]

@@ -22,6 +22,7 @@ from folkmoot.accuracy import shares_right
 from folkmoot.adversaries import Adversary, Knows, NumberAdversary, Sees, handed_in, numbers_handed_in
 from folkmoot.adversaries.interface import check_adversaries, check_told_truth
 from folkmoot.aggregation import (
+    LARGEST,
     Aggregation,
     Answers,
     FinalVotes,
@@ -517,7 +518,9 @@ def _told(truth: npt.ArrayLike | None, inputs: int, classes: int, liars: dict[in
 
 def _numbers_with_lies(values: Array, adversaries: Mapping[int, NumberAdversary]) -> Array:
     shaped = values if values.ndim == 3 else values[:, :, None]
-    return np.asarray(numbers_handed_in(shaped, adversaries).reshape(values.shape))
+    sent = numbers_handed_in(shaped, adversaries)
+    sent[~(np.abs(sent) <= LARGEST).all(axis=2)] = np.nan  # no number of a sensible size is no vote
+    return np.asarray(sent.reshape(values.shape))
 
 
 def _runner_up(held: Ints) -> Ints:

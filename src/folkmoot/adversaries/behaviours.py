@@ -117,7 +117,7 @@ class RandomClass(Adversary):
 class Silent(Adversary, NumberAdversary):
     """Gives its first vote, then never answers.
 
-    The first vote counts in a centralised rule. In numbers an asker counts its own number instead.
+    The first vote counts in a centralised rule. In numbers it gives none.
 
     Examples
     --------
@@ -135,7 +135,7 @@ class Silent(Adversary, NumberAdversary):
         return UNCOLOURED
 
     def answer_number(self, seen: Observation) -> npt.ArrayLike:  # noqa: ARG002
-        """Nothing: the asker counts its own number once more, which keeps it in the honest range."""
+        """Nothing."""
         return np.nan
 
     def first_vote(self, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002

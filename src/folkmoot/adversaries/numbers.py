@@ -82,8 +82,8 @@ class NumberAdversary(ABC):
     def answer_number(self, seen: Observation) -> npt.ArrayLike:
         """What it says, an array that broadcasts to the shape of ``seen.asker``.
 
-        NaN is silence. So is any number that no honest node would send (infinite, or beyond ``LARGEST``): the
-        asker counts its own number in its place, which keeps it in the honest range.
+        NaN is silence. So is any number that no honest node would send (infinite, or beyond ``LARGEST``): it
+        is left out.
         """
 
 
@@ -162,7 +162,7 @@ class ConstantNumber(NumberAdversary):
 
 @dataclass(frozen=True)
 class RandomNumber(NumberAdversary):
-    """Says a number drawn anew at every query, uniform over the honest range made longer at either end.
+    """Says the number that the die shows, uniform over the honest range made longer at either end.
 
     Parameters
     ----------
