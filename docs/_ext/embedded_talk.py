@@ -47,17 +47,12 @@ def _write(app: Sphinx, problem: Exception | None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about participants with rows of one class
         moot.fit(data.X, data.y, data.groups)
-        for name, liars, trust in (
-            ("10 liars", 10, None),
-            ("10 liars, with trust", 10, "self-anchored"),
-            ("no liars", None, None),
-        ):
-            moot.set_params(adversaries=liars, trust=trust)
-            talks[name] = moot.deliberate(data.X_test, data.y_test, record=True)
+        for name, malicious in (("10 malicious", 10), ("3 malicious", 3), ("nobody malicious", None)):
+            talks[name] = moot.deliberate(data.X_test, data.y_test, adversaries=malicious)
     title = "30 readers agree on a digit"
     truth, images = np.asarray(data.y_test), np.asarray(data.X_test).reshape(-1, 8, 8)
-    _, trusted, honest = talks.values()
-    shown = np.flatnonzero((trusted.decision == truth) & (honest.decision == truth))[:12].tolist()
+    _, few, honest = talks.values()
+    shown = np.flatnonzero((few.decision == truth) & (honest.decision == truth))[:12].tolist()
     play(talks, path, truth=truth, images=images, inputs=shown, title=title)
 
 
