@@ -32,11 +32,13 @@ def folkmoot(*arguments: object) -> str:
 
 def test_a_node_reads_what_record_writes(town: Town) -> None:
     ann, roster, weights = (town.folder / name for name in ("node-ann", "roster.toml", "weights.json"))
-    folkmoot("node", "init", ann, "--name", "ann", "--listen", "127.0.0.1:0", "--address", "127.0.0.1:1")
-    folkmoot("roster", "add", roster, ann)
+    (town.folder / "columns.csv").write_text("a,b\n1,2\n")
+    model = ("--model", "statistics:mean", "--columns", town.folder / "columns.csv")
+    folkmoot("node", "init", ann, *model, "--listen", "127.0.0.1:0", "--address", "127.0.0.1:1")
+    folkmoot("roster", "make", ann / "node-ann.line", "--out", roster)
     key = ["--keystore", town.folder / "ann.json", "--passphrase-file", town.folder / "passphrase"]
     tie = run_json("tie", ann, *key)
-    (member,) = json.loads(folkmoot("roster", "show", roster, "--json"))["participants"]
+    (member,) = json.loads(folkmoot("roster", "check", roster, "--json"))["participants"]
     assert (tie["name"], tie["fingerprint"]) == (member["name"], member["fingerprint"])
     record = ["--rpc", town.url, "--contract", town.contract, "--supplier", town.addresses["sam"]]
     run_json(
@@ -44,13 +46,13 @@ def test_a_node_reads_what_record_writes(town: Town) -> None:
         *("--roster", town.file("tied.txt", [tie["line"], town.addresses["bob"]])),
     )
     assert json.loads(weights.read_text())["weights"] == {member["fingerprint"]: 1, town.addresses["bob"]: 1}
-    with (ann / "node.toml").open("a") as node:
-        node.write('roster = "../roster.toml"\nweights = "../weights.json"\n')
+    settings = (ann / "node.toml").read_text()
+    (ann / "node.toml").write_text(
+        settings.replace('# weights = "weights.json"', 'weights = "../weights.json"')
+    )
     for fine in (True, False):
-        checks = json.loads(folkmoot("node", "check", ann, "--json"))["checks"]
-        (line,) = (each for each in checks if each["what"] == "weights")
-        assert line["fine"] is fine
-        assert ("weights of 1 of 1 participants" if fine else "must be a weights file such as") in line[
-            "note"
-        ]
+        checks = json.loads(folkmoot("doctor", "--node", ann, "--json"))["node"]
+        (line,) = (each for each in checks if each["what"] == "model")
+        assert (line["state"] == "ok") is fine
+        assert ("weights of 2 members" if fine else "must be a weights file such as") in line["note"]
         weights.write_text("{}")

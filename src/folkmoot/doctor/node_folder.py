@@ -152,7 +152,8 @@ def _model(folder: Path) -> Finding:
     labels = "it does not say" if model.labels is None else ", ".join(model.labels[:12])
     if model.worker is not None:
         model.worker.close()
-    return Finding("model", "ok", f"takes {columns} columns {named}; labels: {labels}")
+    weights = f"; weights of {len(own.weights)} members" if own.weights else ""
+    return Finding("model", "ok", f"takes {columns} columns {named}; labels: {labels}{weights}")
 
 
 def _stored(folder: Path, me: Identity) -> Iterator[Finding]:
