@@ -89,6 +89,11 @@ def test_harm_is_done_outside_and_not_inside(node: Path, harm: str) -> None:
         assert outside(harm, str(node), port) == "done", f"inside it was {found}: so this shows nothing"
 
 
+def test_a_library_may_ask_where_temporary_files_would_be(node: Path) -> None:
+    """Some do when they are imported; Python finds the name by writing a file there."""
+    assert inside(node, "name_a_folder") == "done"
+
+
 @needs_all
 def test_the_key_cannot_be_read_where_the_folder_lies_among_packages(tmp_path: Path) -> None:
     """A node's folder beneath a folder of the interpreter's path is left out of it."""

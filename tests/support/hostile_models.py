@@ -202,6 +202,13 @@ def spin_in_background() -> None:
     threading.Thread(target=spin, daemon=True).start()
 
 
+def name_a_folder() -> None:
+    """No harm: what libraries do when they are imported."""
+    import tempfile
+
+    tempfile.gettempdir()
+
+
 def tried(harm: str, *arguments: Any) -> str:
     try:
         globals()[harm](*arguments)
