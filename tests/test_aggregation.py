@@ -220,9 +220,9 @@ def test_mean_krum_and_geometric_median_leave_the_honest_range() -> None:
 @pytest.mark.parametrize(
     ("make", "values", "message"),
     [
-        (lambda: TrimmedMean(-1), [[0.0]], "trim must satisfy trim >= 0: got trim=-1"),
-        (lambda: TrimmedMean(2), [[0.0]] * 4, "2 trim < m, the values held: got trim=2, m=4"),
-        (lambda: Krum(1), [[0.0]] * 4, r"2 trim \+ 2 < m, the values held: got trim=1, m=4"),
+        (lambda: TrimmedMean(-1), [[0.0]], "liars must satisfy liars >= 0: got liars=-1"),
+        (lambda: TrimmedMean(2), [[0.0]] * 4, "2 liars < m, the values held: got liars=2, m=4"),
+        (lambda: Krum(1), [[0.0]] * 4, r"2 liars \+ 2 < m, the values held: got liars=1, m=4"),
         (Mean, [1.0, 2.0], r"shape \(..., m, d\), m, d >= 1: got the shape \(2,\)"),
         (Mean, np.empty((3, 0, 1)), r"got the shape \(3, 0, 1\)"),
         (Median, [[1.0], [np.nan]], r"numbers within -1e\+100..1e\+100"),
@@ -235,8 +235,8 @@ def test_bad_input(make: Callable[[], Rule], values: Sequence[Any], message: str
         make().combine(values)
 
 
-def test_bad_trim() -> None:
-    with pytest.raises(TypeError, match="trim must be an integer"):
+def test_a_number_of_liars_is_whole() -> None:
+    with pytest.raises(TypeError, match="liars must be an integer"):
         TrimmedMean(0.5)  # type: ignore[arg-type]
 
 

@@ -180,7 +180,7 @@ def test_adversaries_lie_about_known_rows_too() -> None:
 
 def test_numbers_and_probabilities() -> None:
     numbers = np.array([[1.0, 2.0], [2.0, np.nan], [3.0, 6.0], [100.0, 7.0]])
-    outcome = council(numbers, aggregation=TrimmedMean(trim=1), adversaries={3: ConstantNumber(1000.0)})
+    outcome = council(numbers, aggregation=TrimmedMean(liars=1), adversaries={3: ConstantNumber(1000.0)})
     assert outcome.decision.tolist() == [2.5, 6.0]  # the two in the middle of four, the one of three
     assert outcome.error([2.5, 9.0]) == pytest.approx(np.sqrt(9 / 2))
     assert np.isnan(outcome.decisions[3]).all()

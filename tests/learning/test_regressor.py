@@ -12,7 +12,7 @@ from sklearn.linear_model import Lasso, LinearRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from folkmoot.aggregation import Mean, Median, Plurality, TrimmedMean
+from folkmoot.aggregation import HoldoutTrust, Mean, Median, Plurality, TrimmedMean
 from folkmoot.learning import ConsensusRegressor
 from folkmoot.learning.participants import ParticipantWarning
 
@@ -99,3 +99,8 @@ def test_models_improve_each_other() -> None:
 @pytest.mark.filterwarnings("ignore")  # the suite brings too few rows for models to be well fitted
 def test_contract(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+def test_holdout_trust_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match=r"take PeerReview\(rows=10\)"):
+        ConsensusRegressor([Ridge()], aggregation=HoldoutTrust()).fit([[0.0], [1.0]] * 10, [0.0, 1.0] * 10)

@@ -16,7 +16,7 @@ from folkmoot.arrays import Floats
 
 @dataclass(frozen=True)
 class Krum(Trimming):
-    """Krum: the value with the least sum of squared distances to its m - trim - 2 nearest others.
+    """Krum: the value with the least sum of squared distances to its m - liars - 2 nearest others.
 
     At least one neighbour is always looked at. Among equals the value that is smaller in the first coordinate
     in which they differ wins, so that the order of the answers does not matter.
@@ -26,9 +26,9 @@ class Krum(Trimming):
 
     Parameters
     ----------
-    trim : int, optional
-        How many liars among the m values to withstand; 2 trim + 2 < m, so that the neighbours of a value hold
-        an honest majority. Without it, the largest safe number that satisfies this, and 0 below m = 5.
+    liars : int, optional
+        How many liars among the m values to withstand; 2 liars + 2 < m, so that the neighbours of a value
+        hold an honest majority. Without it, the largest safe number that satisfies this, and 0 below m = 5.
 
     Examples
     --------
@@ -38,15 +38,15 @@ class Krum(Trimming):
     """
 
     def check(self, m: int) -> None:
-        """2 trim + 2 < m, unless trim is 0."""
-        if self.trim and not 2 * self.trim + 2 < m:
+        """2 liars + 2 < m, unless liars is 0."""
+        if self.liars and not 2 * self.liars + 2 < m:
             raise ValueError(
-                f"trim must satisfy 2 trim + 2 < m, the values held: got trim={self.trim}, m={m}"
+                f"liars must satisfy 2 liars + 2 < m, the values held: got liars={self.liars}, m={m}"
             )
 
     def trimmed(self, m: int) -> int:
         """The number of liars among m values that the rule stands against."""
-        return max(0, min(super().trimmed(m), (m - 3) // 2)) if self.trim is None else super().trimmed(m)
+        return max(0, min(super().trimmed(m), (m - 3) // 2)) if self.liars is None else super().trimmed(m)
 
     def _combine(self, block: Floats) -> Floats:
         m = block.shape[1]

@@ -79,13 +79,13 @@ class Rule(Aggregation):
 class Trimming(Rule, ABC):
     """A rule that is told how many liars among the m values it must withstand.
 
-    Participants can agree on a table of numbers among liars if and only if m > 3 trim (Lamport, Shostak and
+    Participants can agree on a table of numbers among liars if and only if m > 3 liars (Lamport, Shostak and
     Pease, "The Byzantine generals problem", 1982).
 
     Parameters
     ----------
-    trim : int, optional
-        How many liars to withstand; 2 trim < m. Without it, the largest number that is always safe:
+    liars : int, optional
+        How many liars to withstand; 2 liars < m. Without it, the largest number that is always safe:
         floor((m - 1) / 3).
 
     Examples
@@ -93,25 +93,27 @@ class Trimming(Rule, ABC):
     >>> from folkmoot.aggregation import TrimmedMean
     >>> TrimmedMean().trimmed(10)
     3
-    >>> TrimmedMean(trim=4).trimmed(10)
+    >>> TrimmedMean(liars=4).trimmed(10)
     4
     """
 
-    trim: int | None = None
+    liars: int | None = None
 
     def __post_init__(self) -> None:
-        if self.trim is not None:
-            object.__setattr__(self, "trim", checks.integer("trim", self.trim, least=0))
+        if self.liars is not None:
+            object.__setattr__(self, "liars", checks.integer("liars", self.liars, least=0))
 
     def check(self, m: int) -> None:
-        """At least one value must be left: 2 trim < m."""
-        if self.trim is not None and not 2 * self.trim < m:
-            raise ValueError(f"trim must satisfy 2 trim < m, the values held: got trim={self.trim}, m={m}")
+        """At least one value must be left: 2 liars < m."""
+        if self.liars is not None and not 2 * self.liars < m:
+            raise ValueError(
+                f"liars must satisfy 2 liars < m, the values held: got liars={self.liars}, m={m}"
+            )
 
     def trimmed(self, m: int) -> int:
         """The number of liars among m values that the rule stands against."""
         self.check(m)
-        return (m - 1) // 3 if self.trim is None else self.trim
+        return (m - 1) // 3 if self.liars is None else self.liars
 
 
 def added(terms: Array) -> Floats:

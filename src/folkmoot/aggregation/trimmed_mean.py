@@ -1,4 +1,4 @@
-"""Trimmed mean: in every coordinate drop the ``trim`` lowest and highest values, average the rest.
+"""Trimmed mean: in every coordinate drop the ``liars`` lowest and highest values, average the rest.
 
 Dolev et al. (1986) for agreement on numbers, Yin, Chen, Ramchandran and Bartlett, "Byzantine-robust
 distributed learning: towards optimal statistical rates" (2018) for learning.
@@ -20,14 +20,14 @@ class TrimmedMean(Trimming):
 
     This is the rule to take: it stays in the honest range, and averages what is left.
 
-    **Validity.** With at most ``trim`` liars among the m values, the result lies in the range of the honest
-    ones, coordinate by coordinate: whatever is kept has at least trim + 1 values on either side of it, itself
-    included, and one of these is honest. This holds to the last bit, on every processor.
+    **Validity.** With at most ``liars`` liars among the m values, the result lies in the range of the
+    honest ones, coordinate by coordinate: whatever is kept has at least liars + 1 values on either side,
+    itself included, and one of these is honest. This holds to the last bit, on every processor.
 
     Parameters
     ----------
-    trim : int, optional
-        How many of the lowest and how many of the highest values to drop; 2 trim < m. Without it,
+    liars : int, optional
+        How many of the lowest and how many of the highest values to drop; 2 liars < m. Without it,
         floor((m - 1) / 3).
 
     Examples
@@ -41,8 +41,8 @@ class TrimmedMean(Trimming):
         return mean_of_the_middle(block, self.trimmed(block.shape[1]))
 
 
-def mean_of_the_middle(block: Floats, trim: int) -> Floats:
-    """The mean over axis 1 without the ``trim`` lowest and highest, coordinate by coordinate."""
-    kept = np.sort(block, axis=1)[:, trim : block.shape[1] - trim]
+def mean_of_the_middle(block: Floats, liars: int) -> Floats:
+    """The mean over axis 1 without the ``liars`` lowest and highest, coordinate by coordinate."""
+    kept = np.sort(block, axis=1)[:, liars : block.shape[1] - liars]
     # Rounding must not carry the mean out of the range: a third of 0.1 + 0.1 + 0.1 is above 0.1.
     return np.asarray(np.clip(added(kept) / kept.shape[1], kept[:, 0], kept[:, -1]))

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, colum
 
 from folkmoot import explanation
 from folkmoot.adversaries import FarAway, NumberAdversary
-from folkmoot.aggregation import Aggregation, Answers, OwnAggregation, Rows, TrimmedMean
+from folkmoot.aggregation import Aggregation, Answers, HoldoutTrust, OwnAggregation, Rows, TrimmedMean
 from folkmoot.arrays import Array, Floats, Ints, Progress
 from folkmoot.council import Council
 from folkmoot.explanation import Explanation
@@ -168,6 +168,11 @@ class ConsensusRegressor(RegressorMixin, Moot):
         if not isinstance(rule, Aggregation):
             raise TypeError(
                 f"aggregation must be one of folkmoot.aggregation, such as TrimmedMean(): got {rule!r}"
+            )
+        if isinstance(rule, HoldoutTrust):
+            raise ValueError(
+                "HoldoutTrust learns from held-out labels, and participants of a regression keep errors "
+                "alone: take PeerReview(rows=10)"
             )
         if "numbers" not in rule.takes:
             raise ValueError(
