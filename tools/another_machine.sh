@@ -5,13 +5,13 @@
 #
 # "shared": ../shared of this checkout is beside the clone. "few": programs that some tests use are hidden (a
 # browser, a C++ compiler, anvil). "other": floating point of another processor. The first run sets up an environment;
-# what it says is kept in build/another-machine.
+# what it says is kept beside the clones, in $TMPDIR/folkmoot-another-machine.
 set -euo pipefail
 given="$*"
 [[ "$given" =~ ^[0-9]+\ [0-9]+\ (shared|alone)\ (all|few)\ (here|other)$ ]] || { sed -n '2,8s/^# \?//p' "$0" >&2; exit 2; }
 workers=$1 seed=$2 data=$3 programs=$4 floats=$5
 root=$(cd "$(dirname "$0")/.." && pwd)
-place=$root/build/another-machine
+place=${TMPDIR:-/tmp}/folkmoot-another-machine
 clone=$place/$data/folkmoot
 
 mkdir -p "$place/$data"

@@ -103,18 +103,18 @@ class TestContainer:
     def test_a_node_is_made_checked_and_run_in_it(self, container: tuple[Buildah, str]) -> None:
         buildah, name = container
         assert buildah.must("run", name, "--", "id", "-u") == "10654"
-        where = ["--listen", "127.0.0.1:0", "--address", "127.0.0.1:1"]  # the network is that of this machine
-        buildah.must("run", name, "--", "folkmoot", "node", "init", "node", "--name", "north", *where)
-        buildah.must("run", name, "--", "folkmoot", "roster", "add", "roster.toml", "node")
-        told = buildah("run", name, "--", "folkmoot", "doctor", "node", "--json")
+        made = (
+            "printf 'a,b\\n1,2\\n' > columns.csv; "
+            "folkmoot node init north --model statistics:mean --columns columns.csv "
+            # The network is that of this machine.
+            "--listen 127.0.0.1:0 --address 127.0.0.1:1 && folkmoot roster make north/north.line"
+        )
+        buildah.must("run", name, "--", "sh", "-c", made)
+        told = buildah("run", name, "--", "folkmoot", "doctor", "--node", "north", "--json")
         assert told.returncode == 0, told.stdout + told.stderr
         assert json.loads(told.stdout)["fine"]
-        model = (
-            "printf 'def odd(X):\\n    return [\"odd\"] * len(X)\\n' > odd.py; "
-            'printf \'roster = "../roster.toml"\\nmodel = "odd:odd"\\n\' >> node/node.toml; '
-            # As the container is run by default, until it is stopped as podman stops it.
-            "timeout --signal=TERM 90 folkmoot node run /var/lib/folkmoot/node"
-        )
+        # As the container is run by default, until it is stopped as podman stops it.
+        model = "timeout --signal=TERM 90 folkmoot node run /var/lib/folkmoot/north"
         ran = buildah("run", name, "--", "sh", "-c", model)
         events = [json.loads(line) for line in ran.stderr.splitlines() if line.startswith("{")]
         assert [each["event"] for each in events] == ["listening", "stopped"], ran.stderr
