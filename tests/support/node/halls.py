@@ -14,8 +14,8 @@ from folkmoot.node.membership.identity import CERTIFICATE, KEY
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.transports.memory import Network
 from folkmoot.node.transports.mesh import Mesh
-from folkmoot.node.transports.places import Places
 from folkmoot.node.transports.transport import Transport
+from support.node.places import Places
 
 
 class Ear:

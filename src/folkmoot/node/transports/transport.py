@@ -4,8 +4,7 @@ Two implementations: ``memory`` (a virtual clock; delays, drops, partitions and 
 ``mesh`` (TLS over real sockets). The node cannot tell them apart, and one suite of tests
 holds both to what is said here.
 
-``mesh`` knows peers by the fingerprints of their certificates, which stay while rosters come and go. A node
-counts places in one roster; ``places.py`` stands between.
+``mesh`` knows peers by the fingerprints of their certificates, which stay while rosters come and go.
 """
 
 from __future__ import annotations
