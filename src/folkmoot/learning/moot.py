@@ -345,7 +345,7 @@ class Moot(TransformerMixin, ConsensusEstimator):
         Each holds ``model.skops``; ``model.schema.toml`` with the names of its columns, if they have names;
         ``holdout.npz`` with what its model said to rows that it had not seen, if it kept any; and
         ``exported.toml`` with the names of these files and its labels, if it has labels.
-        ``folkmoot node init FOLDER/NAME --name NAME`` makes a node of it, which finds all of that. The
+        ``folkmoot node init FOLDER/NAME`` makes a node of it, which finds all of that. The
         protocol and the aggregation are not exported.
 
         Parameters

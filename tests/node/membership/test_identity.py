@@ -208,7 +208,7 @@ def test_no_folder_to_make_it_in(tmp_path: Path) -> None:
 
 def test_what_is_no_node(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "none"):
-        with pytest.raises(ValueError, match=r"must hold a node: run folkmoot node init .* --name NAME"):
+        with pytest.raises(ValueError, match=r"must hold a node: run folkmoot node init .* --model FILE"):
             load(folder)
 
 

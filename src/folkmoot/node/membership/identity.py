@@ -195,7 +195,7 @@ def load(folder: Path | str) -> Identity:
     folder = Path(folder)
     if not (folder / KEY).exists():
         raise ValueError(
-            f"{folder} must hold a node: run folkmoot node init {quote(str(folder))} --name NAME"
+            f"{folder} must hold a node: run folkmoot node init {quote(str(folder))} --model FILE"
         )
     lost = [each for each in (CERTIFICATE, SETTINGS) if not (folder / each).exists()]
     if lost:
