@@ -26,7 +26,7 @@ $(VENV)/base: pyproject.toml constraints.txt
 	@echo "setting up $(VENV) (once; a minute or two)"
 	@$(PYTHON) -m venv $(VENV) || \
 	  { echo "python3 cannot make a virtual environment; on Debian: apt-get install python3-venv" >&2; exit 1; }
-	@$(INSTALL) --editable .
+	@$(INSTALL) --editable '.[page,plots]'
 	@touch $@
 
 $(VENV)/dev: $(VENV)/base chain/pyproject.toml
@@ -67,7 +67,7 @@ $(VENV)/slow: $(VENV)/dev $(VENV)/docs
 test-slow: $(VENV)/slow
 	$(BIN)/pytest -n auto -m slow
 
-# Each writes its part of benchmarks/results.json, from which docs/measurements.md is made.
+# Each writes its part of benchmarks/results.json, from which docs/benchmarks.md is made.
 BENCHMARKS := startup theory simulation gpu learning cluster player network
 PARTS := $(BENCHMARKS:%=bench-%)
 

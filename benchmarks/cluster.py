@@ -15,9 +15,8 @@ import time
 import numpy as np
 
 from folkmoot import cluster
-from folkmoot.adversaries import CliquePartition
 from folkmoot.arrays import Ints
-from folkmoot.baselines import bipartite_consensus, evidence_accumulation
+from folkmoot.clustering import CliquePartition, bipartite_consensus, evidence_accumulation
 from timing import best_of, report
 
 PARTICIPANTS, LIARS, OBJECTS, CLUSTERS = 31, 18, 10_000, 10

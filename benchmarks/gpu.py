@@ -18,13 +18,11 @@ from typing import Any
 import numpy as np
 
 from folkmoot import Everyone, Slush, Snowball, Snowflake, deliberate
-from folkmoot.cores import cores
+from folkmoot.machine import cores
 from folkmoot.protocols.thresholds import StrongConfidence
 from folkmoot.simulation import sweep
 from folkmoot.simulation.kernels.gpu import cuda, launching
-from folkmoot.simulation.play_options import Options
-from folkmoot.simulation.results import no_results
-from folkmoot.simulation.setting import Setting
+from folkmoot.simulation.setting import Options, Setting, no_results
 from timing import report
 
 N, K, ALPHA, ROUNDS, P = 101, 10, 6, 50, 0.55

@@ -26,7 +26,7 @@ STEP = 4.0  # milliseconds at the most
 MEASURE = """() => {
   const { player } = document.querySelector(".player");
   let longest = [0, 0, 0];
-  for (let moot = 0; moot < 4; moot++)
+  for (let moot = 0; moot < 3; moot++)
     for (let input = 0; input < 24; input += 8) {
       player.choose(input, moot);
       if (player.frames().length > longest[0]) longest = [player.frames().length, input, moot];

@@ -43,7 +43,7 @@ before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 start = time.perf_counter()
 outcome = deliberate(votes, Slush(10, 6), rounds=200)
 print(time.perf_counter() - start, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
-assert outcome.settled.all()
+assert outcome.converged.all()
 """
 
 
@@ -109,7 +109,7 @@ def _results() -> Results:
         decisions=np.empty((INPUTS, N), np.int8),
         played=np.empty(INPUTS, np.int64),
         asked=np.empty(INPUTS, np.int64),
-        settled=np.empty(INPUTS, bool),
+        converged=np.empty(INPUTS, bool),
         history=np.empty((0, 0, 0), np.int32),
     )
 

@@ -73,7 +73,7 @@ def measure() -> dict[str, object]:
     results["LocalSlushChain, memory of the process"] = {
         "MB": round(megabytes), "target": 500, "reached": megabytes <= 500, "residual": residual,
     }  # fmt: skip
-    planned = ["-m", "folkmoot", "plan", "--n", "101", "--p", "0.7", "--byzantine", "10"]
+    planned = ["-m", "folkmoot", "plan", "--n", "101", "--p", "0.7", "--malicious", "10"]
     process(*planned)  # fills numba's cache
     add("folkmoot plan --n 101, whole process", best_of(5, lambda: process(*planned)), 2.0)
     ours = best_of(5, lambda: SlushChain(1001, 10, 7).log_blue)

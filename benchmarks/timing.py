@@ -27,7 +27,7 @@ def best_of(runs: int, work: Callable[[], object], clock: Callable[[], float] = 
 
 
 def report(measure: Callable[[], dict[str, object]], about: str | None) -> None:
-    """Measure and print; with ``--record`` also write it down for docs/measurements.md."""
+    """Measure and print; with ``--record`` also write it down for docs/benchmarks.md."""
     parser = argparse.ArgumentParser(description=(about or "").partition("\n")[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--record", action="store_true", help=f"write it into benchmarks/{RESULTS.name}, too")

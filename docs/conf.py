@@ -26,6 +26,7 @@ PROFILE.mkdir(parents=True, exist_ok=True)
 (PROFILE / "ipython_kernel_config.py").write_text('c.IPKernelApp.log_level = "ERROR"\n')
 os.environ["IPYTHONDIR"] = str(PROFILE.parent)
 
+import outside
 from folkmoot import __version__
 
 project = "folkmoot"
@@ -36,6 +37,7 @@ version = release = __version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
     "sphinx.ext.viewcode",
     "numpydoc",
     "myst_nb",
@@ -50,17 +52,15 @@ extensions = [
     "http_paths",
     "metrics_table",
     "measured",
+    "search_excerpts",
 ]
 exclude_patterns = ["_build", "_ext", "README.md", "gallery/*.ipynb"]
 root_doc = "index"
 highlight_language = "none"
 nitpicky = True
-# Names of others that docstrings mention; there is no intersphinx, so they lead nowhere.
-nitpick_ignore = [
-    tuple(line.split(maxsplit=1))
-    for line in (HERE / "outside-names.txt").read_text().splitlines()
-    if line and not line.startswith("#")
-]
+intersphinx_mapping = outside.mapping()
+nitpick_ignore = [(role, name) for _, role, name, page in outside.names() if page == "-"]
+copybutton_prompt_text = "$ "  # only what is typed is copied
 
 # ---- pages and notebooks -----------------------------------------------------------------------
 
@@ -104,7 +104,8 @@ sphinx_gallery_conf = {
 # ---- how it looks ------------------------------------------------------------------------------
 
 html_theme = "pydata_sphinx_theme"
-html_title = "folkmoot"
+html_title = f"folkmoot {version}"
+html_favicon = "_static/favicon.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
@@ -113,16 +114,20 @@ html_show_search_summary = False  # would read other pages, which a browser refu
 html_math_renderer = "mathml"
 html_search_scorer = str(HERE / "_ext" / "scorer.js")
 html_theme_options = {
-    "logo": {"text": "folkmoot"},
+    "logo": {"text": f"folkmoot {version}"},
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
+    "external_links": [
+        {"name": "The paper", "url": "https://arxiv.org/abs/2402.16157"},
+        {"name": "Avalanche", "url": "https://arxiv.org/abs/1906.08936"},
+    ],
     "navbar_persistent": ["search-button"],
     "show_prev_next": True,
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 9,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }

@@ -22,8 +22,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import scale
 
 from folkmoot import cluster
-from folkmoot.adversaries import CliquePartition, partitions_handed_in
-from folkmoot.baselines import evidence_accumulation
+from folkmoot.clustering import CliquePartition, evidence_accumulation, partitions_handed_in
 from folkmoot.pictures.palette import BLUE, GREY, PALE, panels
 
 LABS, COLUMNS = 15, 5

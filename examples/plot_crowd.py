@@ -18,10 +18,9 @@ import sys
 
 import numpy as np
 
-from folkmoot.accuracy import log_odds
 from folkmoot.adversaries import colluding_votes
-from folkmoot.aggregation import Known, PeerReview, Rows
-from folkmoot.baselines import majority, weighted_majority
+from folkmoot.aggregation import Known, PeerReview, Rows, Weighted, aggregate
+from folkmoot.outcome import log_odds
 from folkmoot.pictures.palette import GREEN, ORANGE, PALE, panels
 
 WORKERS, LIARS, TASKS, CROWDS = 39, 23, 300, 10
@@ -41,7 +40,8 @@ def main(path: str = "crowd.png") -> None:
             accuracy = (1 + (gold == truth[:size]).sum(axis=1)) / (2 + size)
             known = Known(rows=Rows(gold, truth[:size], np.full(size, -1)), judges=np.array([0]))
             reviewed = PeerReview().final_votes(batch, known).votes[0]
-            answers = (majority(batch), weighted_majority(batch, log_odds(accuracy)), reviewed)
+            weighed = Weighted(np.maximum(log_odds(accuracy), 0).tolist())
+            answers = (aggregate(batch).decision, aggregate(batch, weighed).decision, reviewed)
             found[:, place] += [(answer == right).mean() / CROWDS for answer in answers]
     names = ("majority", "weighed by gold", "mix of rules (--peer-review)")
     figure, (axes,) = panels(1, 1, size=(6.0, 4.0))

@@ -18,10 +18,9 @@ import sys
 
 import numpy as np
 
-from folkmoot import Slush, deliberate
+from folkmoot import Slush, aggregate, deliberate
 from folkmoot.adversaries import colluding_votes
 from folkmoot.aggregation import HoldoutTrust, Known, Rows
-from folkmoot.baselines import majority
 from folkmoot.pictures.palette import GREEN, ORANGE, PALE, panels
 
 N, INPUTS, SKILL, HELD_OUT = 101, 2000, 0.7, 10
@@ -45,7 +44,7 @@ def main(path: str = "trust.png") -> None:
         talk = deliberate(votes, Slush(10, 6))
         for name, accuracy in zip(
             lines,
-            ((majority(votes) == truth).mean(), talk.accuracy(truth), (trusted == truth).mean()),
+            ((aggregate(votes).decision == truth).mean(), talk.accuracy(truth), (trusted == truth).mean()),
             strict=True,
         ):
             lines[name].append(float(accuracy))

@@ -18,9 +18,9 @@ from experiments.catalogue import MODULES, experiment
 from experiments.experiment import Experiment
 from experiments.results import rows_of, table, write, write_page
 from folkmoot import __version__
-from folkmoot.extras import to_install
+from folkmoot.machine import to_install
 from folkmoot.simulation.kernels.gpu import cuda
-from folkmoot.simulation.play_options import Device
+from folkmoot.simulation.setting import Device
 
 RESULTS = Path(__file__).parent / "results"
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130

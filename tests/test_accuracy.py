@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from folkmoot.accuracy import (
+from folkmoot.outcome import (
     laplace_accuracy,
     log_odds,
     participant_accuracies,

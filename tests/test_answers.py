@@ -11,11 +11,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from folkmoot import Others, Outcome, Slush, compare
-from folkmoot.accuracy import right_by_input, share_right
 from folkmoot.adversaries import PerfectlyMalicious
-from folkmoot.aggregation import DawidSkene, Plurality, aggregate
-from folkmoot.baselines.weighted import weighted_answer
-from folkmoot.outcome import Answer, held_by_most, most
+from folkmoot.aggregation import DawidSkene, Plurality, Weighted, aggregate
+from folkmoot.outcome import Decided, held_by_most, most, right_by_input, share_right
 from folkmoot.theory import SlushChain, majority_accuracy
 from folkmoot.votes import Votes
 from support.oracles.ties import fair_accuracy, fair_consensus, fair_share
@@ -67,7 +65,7 @@ def test_what_all_can_hold_after_a_talk(n: int, classes: int) -> None:
         decisions=held.astype(np.int8),
         honest=np.ones(n, dtype=np.bool_),
         classes=classes,
-        settled=np.zeros(inputs, dtype=np.bool_),
+        converged=np.zeros(inputs, dtype=np.bool_),
         rounds=np.zeros(inputs, dtype=np.int64),
         queries=np.array(0),
     )
@@ -75,12 +73,12 @@ def test_what_all_can_hold_after_a_talk(n: int, classes: int) -> None:
         exact = [fair_consensus(column, right) for column in held.T.tolist()]
         truth = np.full(inputs, right)
         assert outcome.accuracy(truth) == pytest.approx(float(sum(exact, Fraction(0)) / inputs), rel=1e-13)
-        each = right_by_input(outcome.decision, truth, outcome.level)
+        each = right_by_input(outcome.decision, truth, outcome.tied)
         assert each.tolist() == [float(share) for share in exact]
     # A tie is not broken: it is undecided, and its labels are named.
-    tied = outcome.level.any(axis=-1)
+    tied = outcome.tied.any(axis=-1)
     assert (outcome.decision[tied] == -1).all()
-    assert (outcome.level.sum(axis=-1)[tied] >= 2).all()
+    assert (outcome.tied.sum(axis=-1)[tied] >= 2).all()
     assert outcome.undecided == (outcome.decision == -1).sum() >= tied.sum()
 
 
@@ -89,8 +87,8 @@ def test_by_hand() -> None:
     counts = np.array([[5, 5, 0], [6, 4, 0], [1, 1, 0], [4, 4, 2], [4, 3, 3], [0, 0, 0]])
     answer = held_by_most(counts, np.full(6, 10))
     assert answer.decision.tolist() == [-1, 0, -1, -1, -1, -1]
-    assert answer.level is not None
-    assert answer.level.tolist() == [
+    assert answer.tied is not None
+    assert answer.tied.tolist() == [
         [True, True, False],  # a tie
         [False] * 3,
         [False] * 3,  # undecided: eight hold nothing
@@ -98,9 +96,9 @@ def test_by_hand() -> None:
         [False] * 3,  # undecided: one is ahead, and six of ten hold another
         [False] * 3,
     ]
-    assert share_right(answer.decision, [0] * 6, answer.level) == pytest.approx(2 / 6)
-    assert share_right(answer.decision, [2] * 6, answer.level) == 0
-    assert share_right(answer.decision, [1, -1, -1, -1, -1, -1], answer.level) == 0.5
+    assert share_right(answer.decision, [0] * 6, answer.tied) == pytest.approx(2 / 6)
+    assert share_right(answer.decision, [2] * 6, answer.tied) == 0
+    assert share_right(answer.decision, [1, -1, -1, -1, -1, -1], answer.tied) == 0.5
     plain = most(counts, counts.sum(axis=1) > 0)
     assert plain.decision.tolist() == [-1, 0, -1, -1, 0, -1]
 
@@ -125,13 +123,18 @@ def test_without_a_round_the_consensus_is_the_majority(table: tuple[Votes, int])
     assert (talk.coverage, talk.ties) == (line.coverage, line.ties)
 
 
-def estimated(votes: Votes, classes: int) -> Answer:
+def estimated(votes: Votes, classes: int) -> Decided:
     """By Dawid and Skene."""
     found = aggregate(votes, DawidSkene(one_coin=False), classes=classes)
-    return Answer(found.decision, found.level(classes))
+    return Decided(found.decision, found.tied_classes(classes))
 
 
-@given(renamed_tables(), st.lists(st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0]), min_size=7, max_size=7))
+def weighted_answer(votes: Votes, weights: list[float], classes: int = 2) -> Decided:
+    found = aggregate(votes, Weighted(weights))
+    return Decided(found.decision, found.tied_classes(classes))
+
+
+@given(renamed_tables(), st.lists(st.sampled_from([0.25, 0.5, 1.0, 2.0]), min_size=7, max_size=7))
 def test_no_label_has_an_advantage(table: Renamed, weights: list[float]) -> None:
     """Labels of another name in another order: the same accuracy, which no rule that breaks ties has."""
     votes, classes, _, _, name = table
@@ -141,11 +144,11 @@ def test_no_label_has_an_advantage(table: Renamed, weights: list[float]) -> None
     for colour in range(classes):
         truth, called = np.full(votes.shape[1], colour), np.full(votes.shape[1], name[colour])
         for one, two in ((given_, renamed), (skilled, again)):
-            assert share_right(one.decision, truth, one.level) == pytest.approx(
-                float(share_right(two.decision, called, two.level))
+            assert share_right(one.decision, truth, one.tied) == pytest.approx(
+                float(share_right(two.decision, called, two.tied))
             )
     everybody = sum(
-        right_by_input(given_.decision, np.full(votes.shape[1], colour), given_.level)
+        right_by_input(given_.decision, np.full(votes.shape[1], colour), given_.tied)
         for colour in range(classes)
     )
     np.testing.assert_allclose(everybody, (votes >= 0).any(axis=0))  # somebody voted: there is an answer
@@ -156,11 +159,11 @@ def test_weighted_and_estimated_ties() -> None:
     answer = weighted_answer(votes, [0.1 + 0.2, 0.3, 0.0])  # 0.30000000000000004 is more than 0.3
     assert answer.decision.tolist() == [0, 0, 1]
     answer = weighted_answer(votes, [0.3, 0.3, 0.0])
-    assert share_right(answer.decision, [0, 0, 0], answer.level) == pytest.approx((0.5 + 0.5 + 0) / 3)
+    assert share_right(answer.decision, [0, 0, 0], answer.tied) == pytest.approx((0.5 + 0.5 + 0) / 3)
     # Two that always contradict each other: neither is known to be the better one.
     found = estimated(np.array([[0, 1, 0, 1], [1, 0, 1, 0]]), 2)
     assert found.decision.tolist() == [-1] * 4
-    assert share_right(found.decision, [0, 1, 0, 0], found.level) == 0.5
+    assert share_right(found.decision, [0, 1, 0, 0], found.tied) == 0.5
 
 
 def test_too_few_votes_are_no_tie() -> None:

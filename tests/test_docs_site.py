@@ -21,10 +21,11 @@ DOCS = ROOT / "docs"
 sys.path += [str(DOCS / "_ext"), str(ROOT / "benchmarks")]  # at the end: names of theirs hide nobody's
 PAGES = [*DOCS.glob("*.md"), *DOCS.glob("theorems/*.md")]
 # The first page, the pages that list others, and those that show a file from above docs/.
-OF_THEMSELVES = {"index", "tutorials", "how-to", "reference", "explanation", "project", "README"}
+OF_THEMSELVES = {"index", "start", "guide", "operate", "research", "reference", "contribute", "README"}
 OF_THE_ROOT = {
     "contributing": "../CONTRIBUTING.md",
     "changelog": "../CHANGELOG.md",
+    "releasing": "../RELEASING.md",
 }
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
@@ -167,7 +168,7 @@ def test_file_formats_are_those_of_the_code(tmp_path: Path) -> None:
 
     assert rows("Certificate") == {*Certificate.__struct_fields__, *PollProof.__struct_fields__}
     settings = {name.strip("[]") for name in rows("node.toml")}
-    assert settings == {*identity._KEYS, *identity._RUNNING}
+    assert settings == {*identity._KEYS, *identity.RUNNING}
     path = tmp_path / "moot.db"
     Database(path)
     with sqlite3.connect(path) as connection:

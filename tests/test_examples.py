@@ -57,3 +57,10 @@ def test_femnist_letters(tmp_path: Path) -> None:
     letters = sum(row.label >= 10 for row in rows) // 15
     said = run_example("femnist_letters.py", tmp_path, 12, 3)
     assert f"12 participants, {3 * letters} inputs, 2 classes; Slush, k=10, local alpha" in said
+
+
+def test_models_of_other_libraries() -> None:
+    pytest.importorskip("xgboost", reason='pip install "folkmoot[boost]"')
+    said = run_example("xgboost_models.py")
+    assert "3 participants" in said
+    assert "\nconsensus  " in said

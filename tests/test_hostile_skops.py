@@ -62,7 +62,7 @@ def test_the_key_of_a_node_is_not_told_by_its_votes(tmp_path: Path) -> None:
     path = dumped(tmp_path / "model.skops", key_speller(str(key), first, 8))
     votes, why = "", ""
     try:
-        votes = "".join(load_model(path).predict(np.arange(8.0)[:, None]))
+        votes = "".join(map(str, load_model(path).predict(np.arange(8.0)[:, None])))
     except ValueError as error:
         why = str(error)
     assert votes != key.read_text()[first : first + 8], "eight votes are eight characters of the key"
@@ -72,7 +72,7 @@ def test_the_key_of_a_node_is_not_told_by_its_votes(tmp_path: Path) -> None:
 def test_the_same_stack_without_files_is_loaded(tmp_path: Path) -> None:
     """So it is refused for what it reads: with its words inside it answers, as any stack does."""
     path = dumped(tmp_path / "model.skops", key_speller("0123456789", 2, 4, reads="content"))
-    assert "".join(load_model(path).predict(np.arange(4.0)[:, None])) == "2345"
+    assert "".join(map(str, load_model(path).predict(np.arange(4.0)[:, None]))) == "2345"
 
 
 def test_a_pipeline_writes_no_cache(tmp_path: Path) -> None:

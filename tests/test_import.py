@@ -71,6 +71,19 @@ def test_theory_needs_neither_compiler_nor_pictures() -> None:
     assert not {"numba", "matplotlib", "sklearn", "scipy.optimize", "scipy.stats"} & loaded
 
 
+def test_an_answer_to_a_file_of_votes_needs_no_statistics_models_or_compiler(tmp_path: Path) -> None:
+    votes = tmp_path / "votes.csv"
+    votes.write_text("task,worker,label\n1,a,x\n1,b,x\n2,a,x\n2,b,y\n")
+    code = (
+        f"import folkmoot.cli.main as cli; sys.argv = ['folkmoot', 'deliberate', {str(votes)!r}]; "
+        "sys.exit = lambda code: None; cli.main()"
+    )
+    loaded = modules_after(code)
+    assert "folkmoot.comparing" in loaded
+    assert not {"numba", "matplotlib", "sklearn", "scipy.stats", "scipy.optimize", "scipy.cluster"} & loaded
+    assert "folkmoot.explanation" not in loaded
+
+
 def test_every_public_name_is_there() -> None:
     for name in folkmoot.__all__:
         assert getattr(folkmoot, name) is not None

@@ -14,7 +14,7 @@ def outcome(decisions: list[list[int]], honest: list[bool], classes: int = 3) ->
         decisions=np.array(decisions, dtype=np.int8),
         honest=np.array(honest),
         classes=classes,
-        settled=np.zeros(inputs, dtype=np.bool_),
+        converged=np.zeros(inputs, dtype=np.bool_),
         rounds=np.zeros(inputs, dtype=np.int64),
         queries=np.array(0),
     )
@@ -29,7 +29,7 @@ def test_ties_and_missing_majorities_are_visible() -> None:
     assert result.agreement.tolist() == [0.5, 0.25, 0.75, 0.25]
     assert result.undecided == 3
     # Two of four against two; one, one and one of four; three of four; one of four.
-    assert result.level.tolist() == [[True, True, False], [True, True, True], [False] * 3, [False] * 3]
+    assert result.tied.tolist() == [[True, True, False], [True, True, True], [False] * 3, [False] * 3]
     assert result.accuracy([0, 1, 1, 0]) == pytest.approx((1 / 2 + 1 / 3 + 1 + 0) / 4)
     assert result.accuracies([0, 1, 1, 0]) == pytest.approx([(1 / 2 + 1 / 3 + 1 + 0) / 4])
     assert result.accuracy([-1, 1, 1, -1]) == pytest.approx(2 / 3)  # where the truth is known
@@ -47,7 +47,7 @@ def test_repetitions_come_first() -> None:
     assert (
         result.decision.shape
         == result.agreement.shape
-        == result.settled.shape
+        == result.converged.shape
         == result.rounds.shape
         == (4, 6)
     )
@@ -96,9 +96,9 @@ def test_answers_are_labels_and_none_where_undecided() -> None:
 
 def test_answers_need_labels_one_for_each_colour() -> None:
     result = outcome([[0], [0], [1]], [True] * 3)
-    with pytest.raises(ValueError, match="answers needs to know what the colours are called"):
+    with pytest.raises(ValueError, match="answers needs to know what the classes are called"):
         _ = result.answers
-    with pytest.raises(ValueError, match=r"labels must hold one per colour \(3\): got 2"):
+    with pytest.raises(ValueError, match=r"labels must hold one per class \(3\): got 2"):
         replace(result, labels=["a", "b"])
     with pytest.raises(ValueError, match=r"names must hold one per participant \(3\): got 1"):
         replace(result, names=["ann"])

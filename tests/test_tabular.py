@@ -331,3 +331,20 @@ def test_numbers_in_groups(cell: str) -> None:
 @pytest.mark.parametrize("cell", ["3,14", "1,2345", "1234,567", "a", "", "12,34,567", "1,234,56"])
 def test_numbers_that_are_not(cell: str) -> None:
     assert not has_thousands(cell)
+
+
+def test_json_lines_are_a_table(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text('{"a": 1, "b": "x, y"}\n\n{"b": null, "c": true, "a": 2.50}\n')
+    with open_table(file) as table:
+        assert table.columns == ["a", "b", "c"]
+        assert list(table.rows()) == [(1, ["1", "x, y", ""]), (3, ["2.5", "", "True"])]
+    for text, line in (
+        ('{"a": [1]}', "line 1: expected a record of numbers, texts, booleans and null"),
+        ("[1]", "line 1: expected a record"), ("", "is empty: it has no rows"),
+        ('{"a": 1', "expected one JSON value"),
+    ):  # fmt: skip
+        file.write_text(text)
+        with pytest.raises(ValueError, match=r"rows\.jsonl") as caught, open_table(file):
+            pass
+        assert line in str(caught.value)

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import folkmoot
-from folkmoot import VoteTable, deliberate, read_partitions, read_votes
+from folkmoot import VoteTable, aggregate, deliberate, read_partitions, read_votes
 
 WORKERS, TASKS, LABELS = 6, 25, ["1,5", "10,5", "x y", "ß"]
 
@@ -264,3 +264,23 @@ def test_truths_that_are_none() -> None:
         read_votes(WIDE, 7)
     with pytest.raises(ValueError, match="dict: none of its tasks is among the tasks of DataFrame: got 'x'"):
         read_votes(WIDE, {"x": "yes"})
+
+
+def test_what_a_frame_lacks_is_told_with_what_can_be_typed() -> None:
+    """The advice is followed to the letter: ``deliberate`` itself has no such options."""
+    long = pd.DataFrame({"task": list("aabb"), "worker": list("xyxy"), "label": list("pqqq")})
+    twice = pd.concat([long, long.iloc[:1]])
+    with pytest.raises(ValueError, match=r"each with read_votes\(frame, last_vote=True\)"):
+        deliberate(twice)
+    assert deliberate(read_votes(twice, last_vote=True)).decision.shape == (2,)
+    gaps = pd.concat([long, pd.DataFrame({"task": ["c"], "worker": ["x"], "label": [""]})])
+    with pytest.raises(ValueError, match=r"out with read_votes\(frame, skip_unlabelled=True\)"):
+        deliberate(gaps)
+    assert deliberate(read_votes(gaps, skip_unlabelled=True)).decision.shape == (2,)
+    other = long.rename(columns={"task": "question", "worker": "who", "label": "said"})
+    with pytest.raises(ValueError, match=r"say which .* task=NAME.* of read_votes$"):
+        deliberate(other)
+    assert deliberate(read_votes(other, task="question", worker="who", label="said")).decision.shape == (2,)
+    with pytest.raises(TypeError, match=r"of words or a frame make them with read_votes\(...\).votes"):
+        aggregate(long)
+    assert aggregate(read_votes(long).votes).decision.shape == (2,)

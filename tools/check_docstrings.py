@@ -73,7 +73,7 @@ def own(thing: object) -> set[str]:
 def complaints() -> Iterator[str]:
     """A line for everything that is missing."""
     for name, thing in (public_names() | public_names("folkmoot_chain")).items():
-        # The object, not its name: by the name of ``baselines.majority`` numpydoc would find the module.
+        # The object, not its name: by the name of ``simulation.sweep`` numpydoc could find a module.
         yield from _missing(name, get_doc_object(thing), own(thing))
         for each, wanted in members(name, thing):
             yield from _missing(each, each, wanted)

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from folkmoot.arrays import Array  # noqa: E402
-from folkmoot.client import Client  # noqa: E402
+from folkmoot.node.client import Client  # noqa: E402
 from folkmoot.node.service.models import Model  # noqa: E402
 from support.node.moot import Moot, model  # noqa: E402
 from support.node.served import LOOPBACK, opened  # noqa: E402
@@ -78,7 +78,7 @@ async def play(browser: str, path: Path) -> None:
     moot = Moot(voters(X[:half], y[:half]))
     node = moot.nodes[0]
     with tempfile.TemporaryDirectory() as folder:
-        async with opened(node, Path(folder), page=LOOPBACK) as door:  # type: ignore[arg-type]
+        async with opened(node, Path(folder), page=LOOPBACK) as door:
 
             def ask_and_look() -> None:
                 for start in range(0, 3 * INPUTS, INPUTS):

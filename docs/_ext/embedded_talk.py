@@ -47,11 +47,11 @@ def _write(app: Sphinx, problem: Exception | None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about participants with rows of one class
         moot.fit(data.X, data.y, data.groups)
-        for name, malicious in (("10 malicious", 10), ("3 malicious", 3), ("nobody malicious", None)):
+        for name, malicious in (("nobody malicious", None), ("3 malicious", 3), ("10 malicious", 10)):
             talks[name] = moot.deliberate(data.X_test, data.y_test, adversaries=malicious)
     title = "30 readers agree on a digit"
     truth, images = np.asarray(data.y_test), np.asarray(data.X_test).reshape(-1, 8, 8)
-    _, few, honest = talks.values()
+    honest, few, _ = talks.values()
     shown = np.flatnonzero((few.decision == truth) & (honest.decision == truth))[:12].tolist()
     play(talks, path, truth=truth, images=images, inputs=shown, title=title)
 

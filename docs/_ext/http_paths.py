@@ -10,9 +10,8 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import ExtensionMetadata
 
-from folkmoot.node.service.archive import FORMS
-from folkmoot.node.web.openapi import described
-from folkmoot.node.web.shapes import Shapes
+from folkmoot.node.web.api import CALLS
+from folkmoot.node.web.calls import described
 
 
 def _anchor(schema: str) -> str:
@@ -108,7 +107,7 @@ class HttpPaths(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Calls in the order of the description; schemas by name."""
-        api = described(Shapes(FORMS))
+        api = described(CALLS.values())
         made: list[nodes.Node] = []
         for path, calls in api["paths"].items():
             made += [_call(method, path, told) for method, told in calls.items()]

@@ -95,7 +95,7 @@ def page(results: dict[str, Any]) -> str:
         about = ast.get_docstring(ast.parse((BENCHMARKS / f"{name}.py").read_text(encoding="utf-8"))) or ""
         first, *rest = [part for part in about.split("\n\n") if not part.startswith("    ")]
         parts.append(
-            f"## {name.replace('_', ' ')}\n\n{' '.join(first.split())}\n\n{table(entry['results'])}\n\n"
+            f"### {name.replace('_', ' ')}\n\n{' '.join(first.split())}\n\n{table(entry['results'])}\n\n"
             f"{' '.join(' '.join(rest).split())}\n\n{provenance(name, entry)}"
         )
     return "\n".join(parts).replace("``", "`")

@@ -19,6 +19,7 @@ LIST = Path(__file__).parents[1] / "README.md"
 ELSEWHERE = {
     "../CONTRIBUTING.md": "contributing.md",
     "../CHANGELOG.md": "changelog.md",
+    "../RELEASING.md": "releasing.md",
     "../README.md": "index.md",
     "../examples": "gallery/index.rst",
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import operator
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -22,8 +23,54 @@ from check_docstrings import members, public_names
 from numpydoc.xref import DEFAULT_LINKS
 
 import folkmoot
+from outside import aliases
 
 FOLDER = Path(__file__).parents[1] / "api"
+# The names that most people need, by topic; all others are on the pages of their packages.
+TOPICS = {
+    "Estimators": (
+        "Fit, predict and report; the interface is scikit-learn's.",
+        "ConsensusClassifier ConsensusRegressor ConsensusClusterer FunctionModel read_moot learning.reports",
+    ),
+    "Votes in, answer out": (
+        "No model is needed: a table of votes is enough.",
+        "aggregate deliberate compare cluster read_votes read_partitions Outcome Report Clustering "
+        "VoteTable PartitionTable",
+    ),
+    "Public aggregations": (
+        "The same pure function of the table for everybody.",
+        "aggregation.Plurality aggregation.Weighted aggregation.DawidSkene aggregation.Pool "
+        "aggregation.TrimmedMean aggregation.Median aggregation.Mean aggregation.GeometricMedian "
+        "aggregation.Krum",
+    ),
+    "Own aggregations": (
+        "Each participant uses what only it knows, and casts a final vote.",
+        "HoldoutTrust PeerReview Listen aggregation.Known aggregation.Rows",
+    ),
+    "Protocols": (
+        "How votes travel: one table for all, or queries of k peers as in the paper.",
+        "Council Slush Snowflake Snowball StrongConfidence Others Everyone Neighbours",
+    ),
+    "Why, who and pictures": (
+        "Look instead of reading figures.",
+        "explain Explanation play Player plot_convergence",
+    ),
+    "Plan and simulate": (
+        "Which settings to take, and many runs at once.",
+        "plan plan_for Plan sweep Sweep",
+    ),
+    "Theory": (
+        "The paper's formulas as exact functions.",
+        "theory.SlushChain theory.LocalSlushChain theory.majority_accuracy theory.poisson_binomial "
+        "theory.accuracy_gap theory.threshold_accuracy theory.control_ratio",
+    ),
+    "Data by participant": (
+        "Real tables with an owner for each row, and votes of known accuracy.",
+        "datasets.load_digits_moot datasets.load_femnist datasets.load_heart "
+        "datasets.homogeneous_votes datasets.split_dirichlet",
+    ),
+    "A network": ("Ask a running node from Python.", "Client"),
+}
 
 
 def pages() -> dict[str, str]:
@@ -39,7 +86,7 @@ def pages() -> dict[str, str]:
     made = {_file(name): _page(name, thing) for name, thing in names.items()}
     for package in packages:
         made[package] = _package(importlib.import_module(package), homes)
-    made["index"] = _index(packages)
+    made["index"] = _index(packages, homes)
     return made
 
 
@@ -95,12 +142,17 @@ def _line(short: str, home: str, thing: object) -> str:
     return f"* :doc:`{short} <{_file(home)}>`: {about}\n"
 
 
-def _index(packages: list[str]) -> str:
+def _index(packages: list[str], homes: dict[int, str]) -> str:
     text = _heading("Python API")
-    text += (
-        "Every public name, by the package that has it; ``from folkmoot import ...`` has those that are used "
-        "most. A name that several packages have is described once, and listed in each.\n\n"
-    )
+    text += "The names that most people need, by topic. "
+    text += "``from folkmoot import ...`` has those without a package.\n\n"
+    for topic, (about, names) in TOPICS.items():
+        text += f"{_heading(topic, '-')}{about}\n\n"
+        for name in names.split():
+            thing = operator.attrgetter(name)(folkmoot)
+            text += _line(name, homes[id(thing)], thing)
+        text += "\n"
+    text += _heading("Every public name, by package", "-")
     for package in packages:
         about = (importlib.import_module(package).__doc__ or "").split("\n\n")[0]
         text += f"* :doc:`{package}`: {' '.join(about.split())}\n"
@@ -121,9 +173,10 @@ def _write(_app: Sphinx) -> None:
 
 def _tell_names(_app: Sphinx, config: Config) -> None:
     """Types in docstrings that are public names of ours lead to their pages; no others do."""
-    DEFAULT_LINKS.clear()  # to Python's and NumPy's own pages, which are elsewhere
+    DEFAULT_LINKS.clear()  # outside-names.txt has those that lead to pages of others
     names = {name.rpartition(".")[2]: name for name in public_names()}
-    config["numpydoc_xref_aliases"] = {short: name for short, name in names.items() if short[0].isupper()}
+    ours = {short: name for short, name in names.items() if short[0].isupper()}
+    config["numpydoc_xref_aliases"] = aliases() | ours
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

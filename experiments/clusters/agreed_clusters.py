@@ -17,13 +17,18 @@ import numpy as np
 
 from experiments.clusters.objects import ALL, CANCER, DIGITS, FEMNIST, Objects, load, partitions
 from experiments.experiment import Cell, Experiment, Finding, Plan, Result
-from folkmoot.adversaries import PARTITION_ATTACKS
 from folkmoot.arrays import Floats, Ints
-from folkmoot.baselines import bipartite_consensus, evidence_accumulation
-from folkmoot.clustering import ClusteringWarning, cluster
+from folkmoot.clustering import (
+    PARTITION_ATTACKS,
+    ClusteringWarning,
+    bipartite_consensus,
+    cluster,
+    evidence_accumulation,
+)
 from folkmoot.clustering.agreeing import ROUNDS, conclude, hear, lied
-from folkmoot.partitions import cross, medoid, numbered
+from folkmoot.clustering.partitions import cross, medoid
 from folkmoot.pictures.palette import GREY, SERIES, panels
+from folkmoot.votes import numbered
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

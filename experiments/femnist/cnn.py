@@ -14,8 +14,8 @@ from experiments.femnist.writer_votes import HELD_OUT, MemberVotes, Packed, conf
 from experiments.femnist.writers import choose, group
 from folkmoot.arrays import Ints, Singles
 from folkmoot.datasets import load_femnist
-from folkmoot.extras import to_install
 from folkmoot.learning.participants import held_out_rows
+from folkmoot.machine import to_install
 
 FILTERS: Final = 8
 DENSE: Final = 100

@@ -14,14 +14,14 @@ from typing import Any, Final
 import numpy as np
 
 from experiments.counting import MAJORITY, RULES, counted
-from folkmoot.accuracy import log_odds, participant_accuracies, right_by_input, standard_error
 from folkmoot.adversaries import Adversary, PerfectlyMalicious, handed_in
 from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.comparing.printing import plus_minus
+from folkmoot.outcome import log_odds, participant_accuracies, right_by_input, standard_error
 from folkmoot.protocols import PROTOCOLS, Slush, SnowProtocol, named_protocol
 from folkmoot.protocols.thresholds import StrongConfidence
 from folkmoot.simulation import deliberate
-from folkmoot.votes import UNCOLOURED, Votes
+from folkmoot.votes import NO_VOTE, Votes
 
 SLUSH: Final = "Slush"
 LOCAL: Final = "local Slush (validation)"
@@ -114,19 +114,19 @@ def answers(
     for name in (MAJORITY, *names):
         if name in RULES:
             answer = counted(name, seen, 2, members.cautious)
-            level = None if answer.level is None else answer.level[None]
+            level = None if answer.tied is None else answer.tied[None]
             found[name] = EnsembleAnswer(answer.decision[None], level)
             continue
         outcome = deliberate(
             votes, _protocol(name, members, talk).scaled(n), adversaries=liars, truth=truth, classes=2,
-            rounds=talk.rounds, repeats=talk.repeats, seed=seed, missing="uncoloured",
+            rounds=talk.rounds, repeats=talk.repeats, seed=seed, missing="present",
         )  # fmt: skip
         decisions = np.atleast_2d(outcome.decision)
         found[name] = EnsembleAnswer(
             decisions,
-            outcome.level.reshape(*decisions.shape, -1),
+            outcome.tied.reshape(*decisions.shape, -1),
             float(outcome.agreement.mean()),
-            float(outcome.settled.mean()),
+            float(outcome.converged.mean()),
         )
     return found
 
@@ -143,7 +143,7 @@ def methods(found: dict[str, EnsembleAnswer], truth: Votes) -> list[Method]:
                 name=name,
                 accuracy=float(each.mean()),
                 error=standard_error(each),
-                undecided=float((answer.decisions == UNCOLOURED).mean()),
+                undecided=float((answer.decisions == NO_VOTE).mean()),
                 agreement=answer.agreement,
                 settled=answer.settled,
                 lead=lead(right.mean(axis=0) - base.mean(axis=0)),

@@ -14,11 +14,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from experiments.femnist.writers import LETTERS, LOWER, Choice, choose
-from folkmoot.accuracy import laplace_accuracy
 from folkmoot.arrays import Array, Floats, Ints, Singles
 from folkmoot.datasets import MootData, load_femnist
-from folkmoot.extras import to_install
-from folkmoot.learning.participants import Task, fit_classifier, held_out_rows
+from folkmoot.learning.participants import Task, fit_participant, held_out_rows
+from folkmoot.machine import to_install
+from folkmoot.outcome import laplace_accuracy
 from folkmoot.votes import Votes
 
 HELD_OUT: Final = 0.2
@@ -130,7 +130,7 @@ def fit_family(
             rng = np.random.default_rng([seed, i])
             held_out = held_out_rows(rows.y[mine], HELD_OUT, rng)
             model.set_params(random_state=int(rng.integers(2**31)))
-            participant = fit_classifier(
+            participant = fit_participant(
                 Task(name, model, None, rows.X[mine], rows.y[mine], None, held_out, None)
             )
             kept_back = mine[held_out[: participant.held_out]]  # none, if it knows one answer only

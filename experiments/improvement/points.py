@@ -11,14 +11,15 @@ from threadpoolctl import threadpool_limits
 
 from experiments.improvement.writers import Setting, Voted, Writers, accuracy, draw, vote
 from folkmoot.adversaries import colluding_votes, stealthy_votes
-from folkmoot.arrays import Bools, Floats, Ints
+from folkmoot.arrays import Floats, Ints
+from folkmoot.comparing import ACCURACY
 from folkmoot.learning.check_rows import shown_places
 from folkmoot.learning.own_rows import FIRM, Footing, OwnRows, speaks_against
 from folkmoot.learning.participants import Participant, learnt_on
 from folkmoot.learning.probabilities import chances_of
 from folkmoot.learning.pseudo_labels import RULE, Recipe, agree_on_labels
 from folkmoot.learning.refitting import refit
-from folkmoot.votes import UNCOLOURED, in_levels
+from folkmoot.votes import NO_VOTE, in_levels
 
 STRUCK: Final = 0.25  # of all inputs, by stealthy liars
 HURT: Final = 0.01  # one standard error of an accuracy on 2,000 inputs
@@ -102,7 +103,7 @@ def liars_in(drawn: Writers, lie: str) -> Ints:
 def story_of(drawn: Writers, lie: str) -> Ints:
     """(row and then input,): the class that all liars name, -1 where each says what it would say honestly."""
     truth = np.concatenate([drawn.y, drawn.pool_truth])
-    own = np.full(len(truth), UNCOLOURED)
+    own = np.full(len(truth), NO_VOTE)
     if lie in (CLIQUE, SPARING):
         story = colluding_votes(len(truth), drawn.classes, seed=drawn.seed)
         return np.where(np.arange(len(truth)) < len(drawn.y), own, story) if lie == SPARING else story
@@ -125,7 +126,7 @@ class Labelled:
 def labels_by(drawn: Writers, votes: Floats, trial: Trial) -> Labelled:
     """How likely each finds the classes of the pool."""
     classes, liars = drawn.classes, liars_in(drawn, trial.lie)
-    told_on = np.flatnonzero(story_of(drawn, trial.lie) != UNCOLOURED)
+    told_on = np.flatnonzero(story_of(drawn, trial.lie) != NO_VOTE)
     story = np.eye(classes)[story_of(drawn, trial.lie)[told_on]]
     first = trial.lie == LATE
 
@@ -226,17 +227,18 @@ def _point(drawn: Writers, voted: Voted, trial: Trial, pooled: float) -> Point:
     )
 
 
-def _borne_out(drawn: Writers, voted: Voted, i: int, right: Bools | None, labelled: Labelled) -> bool:
+def _borne_out(drawn: Writers, voted: Voted, i: int, right: Floats | None, labelled: Labelled) -> bool:
     """Whether a careful participant would take its new model."""
     if right is None:
         return False
     before = voted.unseen[i].argmax(axis=1) == drawn.y[drawn.rows_of[i]]
-    return speaks_against(np.asarray(before), right, drawn.classes, *labelled.footing[i]) is None
+    was = np.asarray(before, dtype=np.float64)
+    return speaks_against(ACCURACY, was, right, 1 / drawn.classes, labelled.footing[i]) is None
 
 
 def _refitted(
     drawn: Writers, old: Participant, i: int, chances: Floats, why_not: str | None, trial: Trial
-) -> tuple[Participant, Bools | None]:
+) -> tuple[Participant, Floats | None]:
     """The participant with its new model, and which own rows a model of the agreed rows alone gets right."""
     if why_not is not None:
         return old, None
@@ -247,7 +249,7 @@ def _refitted(
     if trial.way == TENFOLD:
         task = replace(task, X=np.repeat(task.X, 10, axis=0), y=np.repeat(task.y, 10))
     done = refit(task, old, pool, labels, measure=trial.careful)
-    return done.participant, done.right
+    return done.participant, done.scores
 
 
 def _said_again(drawn: Writers, people: dict[int, Participant], votes: Floats, who: Ints) -> Floats:

@@ -21,8 +21,9 @@ from experiments.mechanism.frozen import Setting, index, measured, settings
 from folkmoot.aggregation import gold, listening, numbers, panel, peer_review, refinement
 from folkmoot.aggregation.correlated import groups
 from folkmoot.aggregation.ridge import fit
+from folkmoot.aggregation.workers import MODELS
 from folkmoot.arrays import Array, Bools, Floats, Ints
-from folkmoot.cores import one_thread
+from folkmoot.machine import one_thread
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,7 +62,7 @@ def _nobody_believed(self: panel.Panel, scores: Floats) -> Bools:  # noqa: ARG00
     return np.zeros(len(self._rows_of), dtype=np.bool_)
 
 
-def _each_its_own(named: Ints) -> Ints:
+def _each_its_own(named: Ints, _: float = 0) -> Ints:
     return np.arange(len(named))
 
 
@@ -90,23 +91,19 @@ def _without_view(name: str) -> Patch:
     return _instead(listening, "_views", views)
 
 
-def _base_alone(own: int, heard: Any, holdout: Any, gold: Any, base: Any, *, refined: bool) -> Any:  # noqa: ARG001
+def _base_alone(own: int, heard: Any, holdout: Any, base: Any, *, refined: bool) -> Any:  # noqa: ARG001
     return base
 
 
-def _without_gold(own: int, heard: Any, holdout: Any, _: Any, base: Any, *, refined: bool) -> Floats:
-    return _blended(own, heard, holdout, None, base, refined=refined)
-
-
 def _without_rule(name: str) -> Patch:
-    return _instead(gold, "_RULES", {each: rule for each, rule in gold._RULES.items() if each != name})
+    return _instead(gold, "MODELS", {each: model for each, model in MODELS.items() if each != name})
 
 
 def _no_trim(answers: Floats, truth: Floats, owner: Ints, trim: int) -> Any:  # noqa: ARG001
     return numbers.NumberPanel(answers, truth, owner, trim=0)
 
 
-_views, _blended = listening._views, listening._blended
+_views = listening._views
 
 # By the kind of rule, then by what is left out or set otherwise.
 MECHANISMS: Final[Mapping[str, Mapping[str, Patch]]] = {
@@ -119,14 +116,16 @@ MECHANISMS: Final[Mapping[str, Mapping[str, Patch]]] = {
         "a weight per pair of classes": _instead(panel, "_MOST", 0),
         "owners are not heard on their own rows": _instead(panel, "_FEW", 10**6),
         "the pull towards the mean vote": _instead(panel, "fit", _without_pull),
-        "a second round of vetting": _instead(panel, "_SWEEPS", 1),
+        "exact rules while vetting: one decomposition": _instead(panel, "_SHARED", 0),
     },
     "gold": {
-        "the mix: peer review of public rows instead": _instead(peer_review, "_is_gold", lambda _: False),
+        "majority": _without_rule("majority"),
         "one coin": _without_rule("one coin"),
         "Dawid-Skene": _without_rule("Dawid-Skene"),
-        "ridge": _instead(gold, "_RIDGE", 1e-300),
-        "flattening": _instead(gold, "_FLAT", 1.0),
+        "MACE": _without_rule("MACE"),
+        "ridge": _instead(gold, "_RIDGE_GOLD", 10**9),
+        "how models foretell votes": _instead(gold, "_OF_VOTES", 0.0),
+        "factors of log-odds": _instead(gold, "_FACTORS", np.ones(1)),
         "copies share a voice": _instead(gold, "copies", _each_its_own),
     },
     "holdout trust": {
@@ -139,13 +138,11 @@ MECHANISMS: Final[Mapping[str, Mapping[str, Patch]]] = {
         "few inputs: blending of views": _instead(listening, "_blended", _base_alone),
         "few inputs: all alike": _without_view("alike"),
         "few inputs: by agreement": _without_view("agreement"),
-        "few inputs: gold": _instead(listening, "_blended", _without_gold),
         "surely better than chance": _instead(listening, "SURE", 0.5),
     },
     "numbers": {
         "what a third can widen is cut off": _instead(peer_review, "NumberPanel", _no_trim),
         "unlike on rows: not heard": _instead(numbers, "_UNLIKE", 1e9),
-        "a second round of vetting": _instead(numbers, "_SWEEPS", 1),
         "typical errors seen beforehand": _instead(numbers, "_PRIOR", 1e-9),
         "weights by errors": _instead(numbers, "_POWER", 0.0),
     },
@@ -191,9 +188,9 @@ def kind_of(setting: Setting) -> str:
     """Which rule answers a setting."""
     if setting.votes.dtype.kind == "f" and setting.truth.dtype.kind == "f":
         return "numbers"
-    if setting.rule.endswith("trust"):
-        return "holdout trust"
-    return "gold" if setting.rule.startswith("gold") else "peer review"
+    if setting.rule.startswith("gold"):
+        return "gold"
+    return "holdout trust" if setting.rule == "trust" else "peer review"
 
 
 def of_moot(moot: str, judges: int) -> list[tuple[str, str, str, str, float]]:

@@ -29,8 +29,8 @@ from experiments.outlook.methods import (
     said_by_trust,
 )
 from experiments.outlook.share_panels import drawn
-from folkmoot.accuracy import standard_error
 from folkmoot.comparing.printing import plus_minus
+from folkmoot.outcome import standard_error
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

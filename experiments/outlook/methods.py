@@ -9,21 +9,19 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from experiments.counting import majority_answer, weighted_answer
 from experiments.outlook.crowds import BOASTED, KNOWN, Crowd
-from folkmoot.accuracy import log_odds, share_right
 from folkmoot.adversaries import Adversary, handed_in
 from folkmoot.aggregation import HoldoutTrust, Known
 from folkmoot.arrays import Floats
-from folkmoot.baselines.majority import majority_answer
-from folkmoot.baselines.weighted import weighted_answer
-from folkmoot.outcome import Answer, Outcome
+from folkmoot.outcome import Decided, Outcome, log_odds, share_right
 from folkmoot.outlook import FBA, Hierarchy, Leaders, propose
 from folkmoot.protocols import Slush, Snowball
 from folkmoot.protocols.sampling import Others
 from folkmoot.protocols.thresholds import StrongConfidence
 from folkmoot.simulation import deliberate
 from folkmoot.theory import SlushChain, hierarchy_verdict, majority_accuracy
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 NOTHING: Final = "nothing"
 TRUST: Final = "learnt trust"
@@ -87,7 +85,7 @@ class Scene:
 class Method(NamedTuple):
     """A way to agree: how it is played with accuracies as they are taken for, and its exact accuracy."""
 
-    play: Callable[[Scene, Floats], Outcome | Answer | None]
+    play: Callable[[Scene, Floats], Outcome | Decided | None]
     exact: Callable[[Scene], float] | None = None
 
 
@@ -193,14 +191,14 @@ def _said(scene: Scene, name: str, known: str, method: Method, accuracies: Float
     exact = method.exact(scene) if drawn and method.exact is not None else None
     if isinstance(found, Outcome):
         return replace(_of_outcome(scene.crowd, name, known, found), exact=exact)
-    decision, level = found if found is not None else (np.full(len(scene.crowd.truth), UNCOLOURED), None)
+    decision, level = found if found is not None else (np.full(len(scene.crowd.truth), NO_VOTE), None)
     right = float(share_right(decision, scene.crowd.truth, level))
     return Said(
         name,
         known,
         right,
         exact,
-        decided=float((decision != UNCOLOURED).mean()),
+        decided=float((decision != NO_VOTE).mean()),
         messages=float(len(scene.crowd.votes)),
     )
 

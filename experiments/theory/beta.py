@@ -18,18 +18,17 @@ import numpy as np
 from experiments.counting import MAJORITY, RULES, counted
 from experiments.experiment import Cell, Experiment, Finding, Plan, Result
 from experiments.theory.swept import swept_draws, swept_finding
-from folkmoot.accuracy import log_odds, share_right, standard_error
 from folkmoot.arrays import Floats
 from folkmoot.checks import least_alpha
 from folkmoot.comparing.printing import plus_minus
 from folkmoot.datasets import beta_accuracies, beta_parameters
-from folkmoot.outcome import Outcome
+from folkmoot.outcome import Outcome, log_odds, share_right, standard_error
 from folkmoot.pictures.palette import BLUE, GREEN, GREY, ORANGE, panels
 from folkmoot.protocols import Slush, SnowProtocol, named_protocol
 from folkmoot.protocols.sampling import Everyone
 from folkmoot.protocols.thresholds import StrongConfidence
 from folkmoot.simulation import deliberate
-from folkmoot.simulation.play_options import Device
+from folkmoot.simulation.setting import Device
 from folkmoot.theory import LocalSlushChain
 from folkmoot.votes import Votes
 
@@ -140,7 +139,7 @@ def point(mean: float, variance: float, n: int, k: int, draws: int, profiles: in
         talks = {_LOCAL: Slush(k, StrongConfidence(p)), _SLUSH: Slush(k, least_alpha(k))}
         found = {name: _run(votes, protocol, truth, seed + draw) for name, protocol in talks.items()}
         local.append(found[_LOCAL].accuracy(truth))
-        settled.append(found[_LOCAL].settled.mean())
+        settled.append(found[_LOCAL].converged.mean())
         global_.append(found[_SLUSH].accuracy(truth))
         majority.append(_counted(MAJORITY, votes, truth, p))
     gap = np.array(majority) - np.array(local)
@@ -228,14 +227,14 @@ def _run(votes: Votes, protocol: SnowProtocol[Any], truth: Votes, seed: int) -> 
     """A protocol once, as the paper has it."""
     return deliberate(
         votes, protocol, truth=truth, classes=2, sampling=_PAPERS_LAW, rounds=_ROUNDS, seed=seed,
-        missing="uncoloured", threads=1,
+        missing="present", threads=1,
     )  # fmt: skip
 
 
 def _counted(name: str, votes: Votes, truth: Votes, skills: Floats) -> float:
     """The accuracy of a rule that counts votes; ties share."""
     answer = counted(name, votes, 2, skills)
-    return float(share_right(answer.decision, truth, answer.level))
+    return float(share_right(answer.decision, truth, answer.tied))
 
 
 def _mean(values: Sequence[float] | Floats) -> Average:

@@ -19,7 +19,7 @@ from experiments.theory.swept import PlayedSetting, played_settings
 from folkmoot.checks import least_alpha
 from folkmoot.pictures.palette import SERIES, panels
 from folkmoot.protocols.sampling import Others
-from folkmoot.simulation.play_options import Device
+from folkmoot.simulation.setting import Device
 from folkmoot.theory import SlushChain
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from folkmoot.protocols import Slush
 from folkmoot.protocols.sampling import Everyone, Others
 from folkmoot.protocols.thresholds import StrongConfidence
 from folkmoot.simulation import sweep
-from folkmoot.simulation.play_options import Device
+from folkmoot.simulation.setting import Device
 from folkmoot.theory import SlushChain
 
 
@@ -54,7 +54,7 @@ def swept_draws(
     return [
         SweptDraws(*(each[end - len(own) : end].tolist() for each in columns))
         for own, end in zip(p, ends, strict=True)
-        for columns in [(local.accuracy, slush.accuracy, local.majority, local.settled / profiles)]
+        for columns in [(local.accuracy, slush.accuracy, local.majority, local.converged / profiles)]
     ]
 
 

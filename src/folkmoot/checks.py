@@ -54,19 +54,19 @@ class ArgumentError(ValueError):
     Parameters
     ----------
     message : str
-        The message. ``{alpha}`` is the name of an argument, ``{alpha=}`` its name and value,
-        ``{alpha!r}`` and ``{alpha!s}`` its value.
+        The message. ``{alpha}`` is the name of an argument, ``{alpha:bare}`` the name in a formula,
+        ``{alpha=}`` its name and value, ``{alpha!r}`` and ``{alpha!s}`` its value.
     **given : object
         The values that the message shows.
 
     Examples
     --------
     >>> from folkmoot.checks import ArgumentError
-    >>> error = ArgumentError("{alpha} must satisfy k/2 < alpha <= k: got {alpha=}, {k=}", alpha=5, k=10)
+    >>> error = ArgumentError("{alpha} must satisfy {alpha:bare} <= k: got {alpha=}, {k=}", alpha=5, k=3)
     >>> print(error)
-    alpha must satisfy k/2 < alpha <= k: got alpha=5, k=10
-    >>> error.named({"alpha": "--alpha"})
-    '--alpha must satisfy k/2 < alpha <= k: got --alpha 5, k=10'
+    alpha must satisfy alpha <= k: got alpha=5, k=3
+    >>> error.named({"alpha": "--threshold"})
+    '--threshold must satisfy threshold <= k: got --threshold 5, k=3'
     """
 
     def __init__(self, message: str, **given: object) -> None:
@@ -77,18 +77,20 @@ class ArgumentError(ValueError):
     def named(self, options: Mapping[str, str]) -> str:
         """The message with these names, such as options of a command, for those of arguments."""
         return "".join(
-            literal + self._filled(field, conversion, options)
-            for literal, field, _, conversion in Formatter().parse(self.message)
+            literal + self._filled(field, spec or "", conversion, options)
+            for literal, field, spec, conversion in Formatter().parse(self.message)
         )
 
-    def _filled(self, field: str | None, conversion: str | None, options: Mapping[str, str]) -> str:
+    def _filled(
+        self, field: str | None, spec: str, conversion: str | None, options: Mapping[str, str]
+    ) -> str:
         if field is None:
             return ""
         name = field.removesuffix("=")
         if conversion is not None:
             return repr(self.given[name]) if conversion == "r" else str(self.given[name])
         if name == field:
-            return options.get(name, name)
+            return options.get(name, name).lstrip("-" if spec == "bare" else "")
         return f"{options[name]} {self.given[name]}" if name in options else f"{name}={self.given[name]}"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -98,7 +100,7 @@ class ArgumentError(ValueError):
 def _bad(name: str, rule: str, value: object) -> ValueError:
     """The error of one argument, or of something else with a name, that breaks a rule."""
     if not name.isidentifier():
-        return ValueError(f"{name} {rule}: got {name}={value}")
+        return ValueError(f"{name} {rule.replace(f'{{{name}:bare}}', name)}: got {name}={value}")
     return ArgumentError(f"{{{name}}} {rule}: got {{{name}=}}", **{name: value})
 
 
@@ -111,14 +113,14 @@ def integer(name: str, value: object, *, least: int | None = None) -> int:
     if isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be an integer: got {name}={value!r}")
     if least is not None and result < least:
-        raise _bad(name, f"must satisfy {name} >= {least}", result)
+        raise _bad(name, f"must satisfy {{{name}:bare}} >= {least}", result)
     return result
 
 
 def one_of(name: str, value: object, known: Sequence[str]) -> str:
     """The word, if it is one of those known."""
     if not isinstance(value, str) or value not in known:
-        words = " or ".join(map(repr, known))
+        words = " or ".join(map(repr, known)) if len(known) < 4 else f"one of {', '.join(known)}"
         raise ArgumentError(f"{{{name}}} must be {words}: got {{{name}!r}}", **{name: value})
     return value
 
@@ -156,7 +158,7 @@ def query(k: object, alpha: object) -> tuple[int, int]:
 
 
 def least_alpha(k: int) -> int:
-    """floor(k/2) + 1: the least threshold that two colours cannot both reach."""
+    """floor(k/2) + 1: the least threshold that two classes cannot both reach."""
     return k // 2 + 1
 
 
@@ -177,7 +179,7 @@ def population(n: object, byzantine: object, *, argument: str = "byzantine") -> 
     liars = integer(argument, byzantine)
     if not 0 <= liars < everyone:
         raise ArgumentError(
-            f"{{{argument}}} must satisfy 0 <= {argument} < n: got {{{argument}=}}, {{n=}}",
+            f"{{{argument}}} must satisfy 0 <= {{{argument}:bare}} < n: got {{{argument}=}}, {{n=}}",
             n=everyone,
             **{argument: liars},
         )
@@ -191,7 +193,7 @@ def probability(name: str, value: object) -> float:
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a number within [0, 1]: got {name}={value!r}") from None
     if not 0.0 <= number <= 1.0:
-        raise _bad(name, f"must satisfy 0 <= {name} <= 1", number)
+        raise _bad(name, f"must satisfy 0 <= {{{name}:bare}} <= 1", number)
     return number
 
 

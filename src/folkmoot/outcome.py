@@ -5,7 +5,7 @@ of the truth, as agreement is not correctness.
 
 This is also the one place where it is decided whether there is a tie (``most``, which aggregations use, too).
 A tie is not broken: the decision is -1, and the tied classes share in the accuracy
-(``folkmoot.accuracy.share_right``). Where no class has what it takes to win there is no answer, which is not
+(``share_right``). Where no class has what it takes to win there is no answer, which is not
 a tie: the decision is -1 and no classes are tied.
 """
 
@@ -14,46 +14,61 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args, overload, runtime_checkable
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, get_args, overload, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.accuracy import share_right
 from folkmoot.arrays import Array, Bools, Colours, Floats, Ints
 from folkmoot.pictures.notebook import titled
-from folkmoot.votes import UNCOLOURED, Votes
+from folkmoot.votes import NO_VOTE, Votes, check_truth, known_inputs
 
-__all__ = ["Change", "Outcome", "PlainSlush", "Turn", "Turns"]
+__all__ = [
+    "LEAST_DOUBT",
+    "Change",
+    "Outcome",
+    "PlainSlush",
+    "Turn",
+    "Turns",
+    "laplace_accuracy",
+    "log_odds",
+    "participant_accuracies",
+    "right_by_input",
+    "share_right",
+    "standard_error",
+    "wilson_bound",
+]
+
+LEAST_DOUBT: Final = 1e-6  # nobody is trusted, or distrusted, more than this: p = 1 would outvote all others
 
 
-class Answer(NamedTuple):
-    """An answer to each input; ``level`` may be left out by rules that cannot tie."""
+class Decided(NamedTuple):
+    """An answer to each input; ``tied`` may be left out by rules that cannot tie."""
 
     decision: Ints
-    """(..., input): the colour that is ahead of all others; -1 if there is none."""
-    level: Bools | None = None
-    """(..., input, colour): the colours that are level, where there are several; none elsewhere."""
+    """(..., input): the class that is ahead of all others; -1 if there is none."""
+    tied: Bools | None = None
+    """(..., input, class): the classes that are tied, where there are several; none elsewhere."""
 
 
-def most(scores: Array, possible: Bools, within: float = 0) -> Answer:
-    """The colour with the largest of the scores (..., input, colour), or those ``within`` of the largest.
+def most(scores: Array, possible: Bools, within: float = 0) -> Decided:
+    """The class with the largest of the scores (..., input, class), or those ``within`` of the largest.
 
     ``possible`` says for which inputs there is an answer at all.
     """
     best = (scores >= scores.max(axis=-1, keepdims=True) - within) & possible[..., None]
     many = best.sum(axis=-1)
-    return Answer(np.where(many == 1, scores.argmax(axis=-1), UNCOLOURED), best & (many > 1)[..., None])
+    return Decided(np.where(many == 1, scores.argmax(axis=-1), NO_VOTE), best & (many > 1)[..., None])
 
 
-def held_by_most(counts: Ints, participants: Ints) -> Answer:
-    """The colour that more than half of the participants hold, or the most common ones if these are level.
+def held_by_most(counts: Ints, participants: Ints) -> Decided:
+    """The class that more than half of the participants hold, or the most common ones if these are tied.
 
-    Level colours are a tie if together they have more than half: 5 to 5 of ten, or 3, 3 and 2 of eight. Two
-    colours held by one each of ten, where the others hold none, are not: that is undecided.
+    Level classes are a tie if together they have more than half: 5 to 5 of ten, or 3, 3 and 2 of eight. Two
+    classes held by one each of ten, where the others hold none, are not: that is undecided.
 
-    ``counts`` (..., input, colour): how many hold each colour; ``participants`` (input,): of how many.
+    ``counts`` (..., input, class): how many hold each class; ``participants`` (input,): of how many.
     """
     largest = counts.max(axis=-1)
     together = largest * (counts == largest[..., None]).sum(axis=-1)
@@ -68,13 +83,13 @@ class Change(NamedTuple):
     round : int
         The round in which it happened; the first is 1.
     participant : int
-        The participant that changed its colour.
+        The participant that changed its class.
     before : int
-        The colour it held; -1 for none.
+        The class it held; -1 for none.
     after : int
-        The colour it holds from then on.
+        The class it holds from then on.
     tally : tuple of float
-        How many of the peers it asked answered each colour; with weights, the sum of theirs.
+        How many of the peers it asked answered each class; with weights, the sum of theirs.
 
     Examples
     --------
@@ -92,7 +107,7 @@ class Change(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """One turn of ``Outcome.turns``: a participant asks, hears the answers, and may change its colour.
+    """One turn of ``Outcome.turns``: a participant asks, hears the answers, and may change its class.
 
     Parameters
     ----------
@@ -103,18 +118,18 @@ class Turn(NamedTuple):
     asked : tuple of int
         The peers it asks, in the order in which they were drawn.
     answers : tuple of int
-        The colour that each of them names; -1 for none.
+        The class that each of them names; -1 for none.
     tally : tuple of float
-        How many of the answers name each colour; with weights, the sum of theirs, rescaled to
+        How many of the answers name each class; with weights, the sum of theirs, rescaled to
         ``len(asked)``.
     alpha : int
         What a tally must reach.
     won : int
-        The colour whose tally reached alpha; -1 if none did.
+        The class whose tally reached alpha; -1 if none did.
     before : int
-        The colour that the asker held; -1 for none.
+        The class that the asker held; -1 for none.
     after : int
-        The colour that it holds from then on; with ``schedule="lockstep"``, once the round is over.
+        The class that it holds from then on; with ``schedule="lockstep"``, once the round is over.
 
     Examples
     --------
@@ -156,14 +171,14 @@ class Turns(Sequence[Turn]):
         Whom it asks; only the first ``size`` entries of a row mean something.
     answers : ndarray of int, shape (turn, most)
         What these answer, -1 for none.
-    tally : ndarray of float, shape (turn, colour)
-        How many answers name each colour, or what they weigh, rescaled to ``size``.
+    tally : ndarray of float, shape (turn, class)
+        How many answers name each class, or what they weigh, rescaled to ``size``.
     won : ndarray of int, shape (turn,)
-        The colour that won the query, -1 for none.
+        The class that won the query, -1 for none.
     before : ndarray of int, shape (turn,)
-        The colour that the asker held.
+        The class that the asker held.
     after : ndarray of int, shape (turn,)
-        The colour that it holds from then on.
+        The class that it holds from then on.
 
     Examples
     --------
@@ -345,22 +360,22 @@ class Outcome:
     Parameters
     ----------
     decisions : ndarray of int, shape (participant, input)
-        The colour that each participant holds at the end; -1 for none, and for an adversary.
+        The class that each participant holds at the end; -1 for none, and for an adversary.
     honest : ndarray of bool, shape (participant,)
         Who followed the protocol.
     classes : int
-        The number of colours.
-    settled : ndarray of bool, shape (input,)
+        The number of classes.
+    converged : ndarray of bool, shape (input,)
         Whether all honest participants agree for good, or have all decided.
     rounds : ndarray of int, shape (input,)
         The rounds that were played; in a round each honest participant asks once, on average.
     queries : ndarray of int, shape ()
         The requests to single peers in all.
-    history : ndarray of int, shape (input, round, colour), optional
-        How many honest participants held each colour at the start and after each round. Only with
+    history : ndarray of int, shape (input, round, class), optional
+        How many honest participants held each class at the start and after each round. Only with
         ``record=True``.
     labels : sequence, optional
-        What the colours are called, one for each. Estimators and ``compare(..., labels=)`` fill it in.
+        What the classes are called, one for each. Estimators and ``compare(..., labels=)`` fill it in.
     names : sequence of str, optional
         What the participants are called, one for each.
     present : ndarray of bool, shape (participant, input), optional
@@ -376,7 +391,7 @@ class Outcome:
     Raises
     ------
     ValueError
-        If there is not one label for each colour, or not one name for each participant.
+        If there is not one label for each class, or not one name for each participant.
 
     Examples
     --------
@@ -393,7 +408,7 @@ class Outcome:
     decisions: Colours
     honest: Bools
     classes: int
-    settled: Bools
+    converged: Bools
     rounds: Ints
     queries: Ints
     history: npt.NDArray[np.int32] | None = None
@@ -405,7 +420,7 @@ class Outcome:
 
     def __post_init__(self) -> None:
         for what, each, given, many in (
-            ("labels", "colour", self.labels, self.classes),
+            ("labels", "class", self.labels, self.classes),
             ("names", "participant", self.names, len(self.honest)),
         ):
             if given is not None and len(given) != many:
@@ -416,12 +431,12 @@ class Outcome:
         many, inputs = len(self.honest), self.decisions.shape[-1]
         liars = many - int(self.honest.sum()) - len(self.faults)
         rows = [
-            ("decided", f"{1 - np.mean(self.decision == UNCOLOURED):.3f} of the inputs"),
+            ("decided", f"{1 - np.mean(self.decision == NO_VOTE):.3f} of the inputs"),
             ("agreement", f"{self.agreement.mean():.3f} on average; it says nothing about who is right"),
-            ("settled", f"{np.mean(self.settled):.3f}"),
+            ("converged", f"{np.mean(self.converged):.3f}"),
             ("rounds", f"{np.mean(self.rounds):.1f} on average, {np.max(self.rounds, initial=0)} at most"),
             ("queries", f"{np.mean(self.queries):,.0f}"),
-            *([("liars", f"{liars}, not counted above")] if liars else []),
+            *([("malicious", f"{liars}, not counted above")] if liars else []),
             *([("could not answer", str(len(self.faults)))] if self.faults else []),
         ]
         talk = f"; {self.protocol}" if self.protocol is not None else ""
@@ -437,7 +452,7 @@ class Outcome:
         return None if self.run is None else self.run.votes
 
     @property
-    def liars(self) -> dict[int, str]:
+    def malicious(self) -> dict[int, str]:
         """Who does not follow the protocol, and what it does instead."""
         return {} if self.run is None else {i: repr(liar) for i, liar in self.run.adversaries.items()}
 
@@ -533,37 +548,37 @@ class Outcome:
 
     @cached_property
     def counts(self) -> Ints:
-        """(input, colour): how many honest participants hold each colour."""
+        """(input, class): how many honest participants hold each class."""
         held = self.decisions[..., self.honest, :]
         return np.stack([(held == colour).sum(axis=-2) for colour in range(self.classes)], axis=-1)
 
     @cached_property
-    def _answer(self) -> Answer:
+    def _answer(self) -> Decided:
         return held_by_most(self.counts, self.voters)
 
     @property
     def decision(self) -> Ints:
-        """(input,): the colour that more than half of the honest participants there hold, else -1."""
+        """(input,): the class that more than half of the honest participants there hold, else -1."""
         return self._answer.decision
 
     @property
-    def level(self) -> Bools:
-        """(input, colour): the most common colours where several are level, none elsewhere.
+    def tied(self) -> Bools:
+        """(input, class): the most common classes where several are tied, none elsewhere.
 
         Only where more than half of the honest participants hold one of them. Such an input is undecided, and
         counts in ``accuracy`` as the share of right ones among them.
         """
-        return np.asarray(self._answer.level)
+        return np.asarray(self._answer.tied)
 
     @cached_property
     def answers(self) -> Array:
         """(input,): the label of the decision, None where undecided; an array of objects.
 
-        An undecided input is colour -1, which as an index into labels would be the last of them.
+        An undecided input is class -1, which as an index into labels would be the last of them.
         """
         if self.labels is None:
             raise ValueError(
-                "answers needs to know what the colours are called, as the outcome of an estimator does: "
+                "answers needs to know what the classes are called, as the outcome of an estimator does: "
                 "compare(..., labels=), or dataclasses.replace(outcome, labels=)"
             )
         labels = self.labels.tolist() if isinstance(self.labels, np.ndarray) else self.labels
@@ -574,13 +589,13 @@ class Outcome:
 
     @cached_property
     def agreement(self) -> Floats:
-        """(input,): the share of honest participants that hold the most common colour; 0 if none is there."""
+        """(input,): the share of honest participants that hold the most common class; 0 if none is there."""
         return np.asarray(self.counts.max(axis=-1) / np.maximum(self.voters, 1), dtype=np.float64)
 
     @property
     def undecided(self) -> int:
         """Inputs (over all repetitions) without an honest majority; ties are among them."""
-        return int((self.decision == UNCOLOURED).sum())
+        return int((self.decision == NO_VOTE).sum())
 
     def accuracy(self, truth: npt.ArrayLike) -> float:
         """Measure the share of inputs with a known truth that are decided right.
@@ -588,12 +603,12 @@ class Outcome:
         Parameters
         ----------
         truth : array-like of int, shape (input,)
-            The right colour of each input, -1 where it is not known: those inputs are not counted.
+            The right class of each input, -1 where it is not known: those inputs are not counted.
 
         Returns
         -------
         float
-            The share, the mean over repetitions. An undecided input is not right, but where labels are level
+            The share, the mean over repetitions. An undecided input is not right, but where labels are tied
             it counts as the share of right ones among them: a tie of two, one of them right, as one half.
         """
         return float(self.accuracies(truth).mean())
@@ -604,14 +619,14 @@ class Outcome:
         Parameters
         ----------
         truth : array-like of int, shape (input,)
-            The right colour of each input, -1 where it is not known.
+            The right class of each input, -1 where it is not known.
 
         Returns
         -------
         ndarray of float, shape (repetition,)
             What ``accuracy`` is the mean of; one number if there was one repetition.
         """
-        return np.atleast_1d(share_right(self.decision, truth, self.level))
+        return np.atleast_1d(share_right(self.decision, truth, self.tied))
 
 
 @runtime_checkable
@@ -632,3 +647,263 @@ def check_schedule(schedule: Schedule) -> Schedule:
     """The schedule, or ValueError if it is none."""
     checks.one_of("schedule", schedule, get_args(Schedule))
     return schedule
+
+
+# How often answers are right, over the inputs whose truth is known (not -1), and what a vote is then worth.
+
+
+def share_right(decision: npt.ArrayLike, truth: npt.ArrayLike, tied: npt.ArrayLike | None = None) -> Floats:
+    """Measure the share of the inputs with a known truth that are decided right.
+
+    Parameters
+    ----------
+    decision : array-like of int, shape (..., input)
+        The class decided for each input, -1 where undecided.
+    truth : array-like of int, shape (input,)
+        The right class of each input, -1 where it is not known: those inputs are not counted.
+    tied : array-like of bool, shape (..., input, class), optional
+        The classes that are tied, where there are several. Such an input counts as the share of right ones
+        among them. Default: there are no ties.
+
+    Returns
+    -------
+    ndarray of float, shape (...)
+        The share of right decisions in each row; of a single row, one number.
+
+    Raises
+    ------
+    ValueError
+        If ``truth`` has another length than ``decision``, or knows no input.
+
+    Examples
+    --------
+    >>> from folkmoot.outcome import share_right
+    >>> share_right([0, 1, 1, -1], truth=[0, 1, 0, 1])  # an undecided input is not right
+    array(0.5)
+    >>> share_right([[0, 1, 1], [0, 0, 1]], truth=[0, 1, -1])
+    array([1. , 0.5])
+    >>> tied = [[False, False], [True, True]]  # on the second input the two colours are tied
+    >>> share_right([0, -1], truth=[0, 1], tied=tied)
+    array(0.75)
+    """
+    return np.asarray(right_by_input(decision, truth, tied).mean(axis=-1), dtype=np.float64)
+
+
+def right_by_input(
+    decision: npt.ArrayLike, truth: npt.ArrayLike, tied: npt.ArrayLike | None = None
+) -> Floats:
+    """Tell for each input with a known truth whether it is decided right: 1, 0, or a share on a tie.
+
+    Parameters
+    ----------
+    decision : array-like of int, shape (..., input)
+        The class decided for each input, -1 where undecided.
+    truth : array-like of int, shape (input,)
+        The right class of each input, -1 where it is not known: those inputs are left out.
+    tied : array-like of bool, shape (..., input, class), optional
+        The classes that are tied, where there are several. Default: there are no ties.
+
+    Returns
+    -------
+    ndarray of float, shape (..., known input)
+        What ``share_right`` is the mean of.
+
+    Raises
+    ------
+    ValueError
+        If ``truth`` has another length than ``decision``, or knows no input.
+
+    Examples
+    --------
+    Three classes are tied on the last input, and the truth of the first is not known.
+
+    >>> from folkmoot.outcome import right_by_input
+    >>> tied = [[False] * 3, [False] * 3, [False] * 3, [True] * 3]
+    >>> right_by_input([2, 1, -1, -1], truth=[-1, 1, 1, 0], tied=tied).round(2)
+    array([1.  , 0.  , 0.33])
+    """
+    given = np.asarray(decision)
+    right = check_truth(truth, given.shape[-1], complete=False)
+    return shares_right(given, right, None if tied is None else np.asarray(tied, dtype=np.bool_))
+
+
+def shares_right(given: Array, right: Ints, tied: Bools | None, choices: Ints | None = None) -> Floats:
+    """(..., known input): ``right_by_input`` of a truth that is checked.
+
+    ``choices`` (input, choice): the class that each column of ``tied`` stands for; without, its number.
+    """
+    known = known_inputs(right)
+    hits: Floats = (given[..., known] == right[known]).astype(np.float64)
+    if tied is None:
+        return hits
+    tied = tied[..., known, :]
+    many = tied.sum(axis=-1)
+    named = right[known][:, None] == (np.arange(tied.shape[-1]) if choices is None else choices[known])
+    shares = (tied & named).sum(axis=-1) / np.maximum(many, 1)
+    return np.asarray(np.where(many > 1, shares, hits), dtype=np.float64)
+
+
+def participant_accuracies(votes: Votes, truth: npt.ArrayLike) -> Floats:
+    """Measure the share of each participant's cast votes that are right.
+
+    Parameters
+    ----------
+    votes : ndarray of int, shape (participant, input)
+        Classes, -1 for no vote: inputs on which a participant did not vote are not held against it.
+    truth : array-like of int, shape (input,)
+        The right class of each input, -1 where it is not known.
+
+    Returns
+    -------
+    ndarray of float, shape (participant,)
+        The accuracies; nan for a participant that cast no vote on an input whose truth is known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.outcome import participant_accuracies
+    >>> votes = np.array([[0, 1, 1], [0, -1, -1], [-1, -1, -1]])
+    >>> participant_accuracies(votes, truth=[0, 1, 0])
+    array([0.66666667, 1.        ,        nan])
+    """
+    right = np.asarray(truth)
+    cast = (votes != NO_VOTE) & (right != NO_VOTE)
+    total = cast.sum(axis=1)
+    hits = ((votes == right) & cast).sum(axis=1)
+    return np.asarray(np.where(total > 0, hits / np.maximum(total, 1), np.nan), dtype=np.float64)
+
+
+def laplace_accuracy(right: npt.ArrayLike, total: npt.ArrayLike, classes: int = 2) -> Floats:
+    """Estimate an accuracy by Laplace's rule of succession, (right + 1) / (total + C).
+
+    The estimate is never 0 or 1, and 1/C where nothing is known. It is the posterior mean if every accuracy
+    is as likely as another beforehand; with more than two classes, under the Beta(1, C - 1) prior, whose mean
+    is that of a guess.
+
+    Parameters
+    ----------
+    right : array-like of int
+        How many answers were right.
+    total : array-like of int
+        How many answers there were.
+    classes : int, default 2
+        The number of classes, C.
+
+    Returns
+    -------
+    ndarray of float
+        The estimates, in the shape of ``right`` and ``total``.
+
+    Examples
+    --------
+    >>> from folkmoot.outcome import laplace_accuracy
+    >>> laplace_accuracy(right=[8, 0, 0], total=[8, 8, 0])
+    array([0.9, 0.1, 0.5])
+    """
+    return np.asarray((np.asarray(right) + 1) / (np.asarray(total) + classes), dtype=np.float64)
+
+
+def log_odds(p: npt.ArrayLike, classes: int = 2, *, doubt: float = LEAST_DOUBT) -> Floats:
+    """Weigh a vote by its voter's accuracy p: log((C-1) p / (1-p)).
+
+    No weights are better if participants err independently, no class is likelier than another beforehand,
+    and a wrong vote is equally likely to be any of the C-1 wrong classes.
+
+    Parameters
+    ----------
+    p : array-like of float
+        Accuracies, in [0, 1].
+    classes : int, default 2
+        The number of classes, C.
+    doubt : float, default 1e-6
+        Accuracies are kept within [doubt, 1 - doubt], so that no vote outweighs all others.
+
+    Returns
+    -------
+    ndarray of float
+        The weights, in the shape of ``p``: negative below p = 1/C, nan where p is nan.
+
+    Raises
+    ------
+    ValueError
+        If an accuracy is not within [0, 1].
+
+    Examples
+    --------
+    >>> from folkmoot.outcome import log_odds
+    >>> log_odds([0.5, 0.9, 0.1]).round(2)  # a voter that is mostly wrong counts against its colour
+    array([ 0. ,  2.2, -2.2])
+    """
+    classes = checks.integer("classes", classes, least=2)
+    try:
+        values = np.asarray(p, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"p must be a number or a sequence of numbers: got {p!r}") from None
+    bad = np.flatnonzero((values < 0) | (values > 1))
+    if bad.size:
+        raise ValueError(f"p must satisfy 0 <= p <= 1: got {values.flat[bad[0]]} at place {bad[0]}")
+    kept = np.clip(values, doubt, 1 - doubt)
+    return np.asarray(np.log((classes - 1) * kept / (1 - kept)), dtype=np.float64)
+
+
+def standard_error(values: npt.ArrayLike) -> float | None:
+    """Compute the standard error of the mean, as ``scipy.stats.sem``, but None (not NaN) for a single value.
+
+    Parameters
+    ----------
+    values : array-like of float
+        The values, such as the accuracies of repeated deliberations.
+
+    Returns
+    -------
+    float or None
+        The standard error; None for a single value, which has none.
+
+    Examples
+    --------
+    >>> from folkmoot.outcome import standard_error
+    >>> standard_error([0.8, 0.9, 1.0])
+    0.0577...
+    """
+    each = np.asarray(values, dtype=np.float64)
+    return float(each.std(ddof=1) / np.sqrt(each.size)) if each.size > 1 else None
+
+
+def wilson_bound(right: npt.ArrayLike, total: npt.ArrayLike, deviations: float) -> Floats:
+    """Bound many shares, also of fractions, by what was counted: Wilson's interval, which scipy has for one.
+
+    The bound is the share p at which ``right`` of ``total`` is ``deviations`` standard deviations above the
+    ``total * p`` expected; with negative ``deviations``, below, which makes it an upper bound. Unlike the
+    share itself it says little where little was counted: within (0, 1), and further out than the share.
+
+    Parameters
+    ----------
+    right : array-like of float
+        How many were right.
+    total : array-like of float
+        How many there were.
+    deviations : float
+        How far the bound is from the share, in standard deviations: 1.645 is a lower bound that holds in 95%
+        of all cases, -1.645 an upper one.
+
+    Returns
+    -------
+    ndarray of float
+        The bounds; where nothing was counted, 0 for a lower and 1 for an upper one.
+
+    Examples
+    --------
+    >>> from folkmoot.outcome import wilson_bound
+    >>> wilson_bound(right=[9, 90, 0], total=[10, 100, 0], deviations=1.645).round(2)
+    array([0.65, 0.84, 0.  ])
+    >>> wilson_bound(right=[9, 90, 0], total=[10, 100, 0], deviations=-1.645).round(2)
+    array([0.98, 0.94, 1.  ])
+    """
+    good, all_of_them = np.broadcast_arrays(
+        np.asarray(right, dtype=np.float64), np.asarray(total, dtype=np.float64)
+    )
+    square = deviations * deviations
+    some = np.maximum(all_of_them, 1e-300)
+    spread = np.sqrt(np.maximum(good * (all_of_them - good) / some, 0.0) + square / 4)
+    bound = (good + square / 2 - deviations * spread) / (all_of_them + square)
+    return np.asarray(np.clip(bound, 0.0, 1.0), dtype=np.float64)

@@ -1,6 +1,6 @@
 """The vocabulary of a vote, shared by every layer (section 2.3.1 of the paper).
 
-A colour is an integer ``0..C-1``. In the two-colour theory blue is the right answer and red the
+A class is an integer ``0..C-1``. In the two-class theory blue is the right answer and red the
 wrong one, so the state of the network is the number of blue participants.
 
 Probabilities are handed in on 256 levels, 8 bits each. A level is one of 256 equal cells and stands for its
@@ -19,21 +19,21 @@ import numpy.typing as npt
 from folkmoot import checks
 from folkmoot.arrays import Array, Bools, Bytes, Floats, Ints
 
-UNCOLOURED: Final = -1  # abstains, or has no answer yet
+NO_VOTE: Final = -1  # abstains, or has no answer yet
 RED: Final = 0
 BLUE: Final = 1
 
 Colour: TypeAlias = int
-# How many of the k answers to one query named each colour; uncoloured answers are counted nowhere.
+# How many of the k answers to one query named each class; without a vote answers are counted nowhere.
 Tally: TypeAlias = Sequence[int]
-# What a participant without a vote on an input does there: it talks and may adopt a colour, or takes no part.
-Missing: TypeAlias = Literal["uncoloured", "absent"]
+# What a participant without a vote on an input does there: it talks and may adopt a class, or takes no part.
+Missing: TypeAlias = Literal["present", "absent"]
 # One row per participant, one column per input.
 Votes: TypeAlias = Ints
 
 
 def check_votes(votes: npt.ArrayLike, classes: int | None = None) -> Votes:
-    """``votes`` as a (participant, input) array of colours; the first entry that is none is named."""
+    """``votes`` as a (participant, input) array of classes; the first entry that is none is named."""
     try:
         array = np.asarray(votes)
     except ValueError:
@@ -45,12 +45,15 @@ def check_votes(votes: npt.ArrayLike, classes: int | None = None) -> Votes:
     if array.size == 0:
         raise ValueError(f"votes must hold at least one vote: got the shape {array.shape}")
     if array.dtype.kind not in "iu":
-        raise TypeError(f"votes must be integers: got an array of {array.dtype}")
+        way = (
+            "; of words or a frame make them with read_votes(...).votes" if array.dtype.kind in "OUS" else ""
+        )
+        raise TypeError(f"votes must be integers: got an array of {array.dtype}{way}")
     limit = class_count(array, classes)
     if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
-        raise ValueError("votes must be colours, small numbers: got one above 2^63")
-    if array.min() < UNCOLOURED or array.max() >= limit:
-        row, column = (int(i) for i in np.argwhere((array < UNCOLOURED) | (array >= limit))[0])
+        raise ValueError("votes must be classes, small numbers: got one above 2^63")
+    if array.min() < NO_VOTE or array.max() >= limit:
+        row, column = (int(i) for i in np.argwhere((array < NO_VOTE) | (array >= limit))[0])
         rule = "-1 <= class" if classes is None else f"-1 <= class < {limit}"
         raise ValueError(f"votes[{row}, {column}] must satisfy {rule}: got {array[row, column]}")
     return array.astype(np.int64, copy=False)
@@ -67,7 +70,7 @@ def check_truth(
         values = values.astype(np.int64)  # np.ones(inputs) is a truth
     if values.dtype.kind not in "iu":
         raise TypeError(f"truth must be integers: got an array of {values.dtype}")
-    least = 0 if complete else UNCOLOURED
+    least = 0 if complete else NO_VOTE
     bad = np.flatnonzero((values < least) | (False if classes is None else values >= classes))
     if bad.size:
         limit = "" if classes is None else f" < {classes}"
@@ -75,12 +78,32 @@ def check_truth(
     return values.astype(np.int64)
 
 
+def check_true_numbers(truth: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
+    """The right numbers, NaN where not known."""
+    right = np.asarray(truth, dtype=np.float64)
+    if right.shape != shape:
+        raise ValueError(f"truth must have the shape {shape}: got {right.shape}")
+    return right
+
+
 def known_inputs(truth: Ints) -> Bools:
     """(input,): where the truth is known; ValueError if it is nowhere."""
-    there: Bools = truth != UNCOLOURED
+    there: Bools = truth != NO_VOTE
     if not there.any():
         raise ValueError("truth must be known (not -1) for at least one input")
     return there
+
+
+def numbered(rows: Ints) -> Ints:
+    """Each row with its classes, or clusters, numbered in the order in which they first appear; -1 stays."""
+    result = np.full(rows.shape, NO_VOTE, dtype=np.int64)
+    for row, out in zip(rows, result, strict=True):
+        seen = row >= 0
+        _, first, place = np.unique(row[seen], return_index=True, return_inverse=True)
+        rank = np.empty(len(first), dtype=np.int64)
+        rank[np.argsort(first)] = np.arange(len(first))
+        out[seen] = rank[place]
+    return result
 
 
 def vote_keys(votes: Votes) -> Ints:
@@ -108,21 +131,21 @@ def check_keys(keys: npt.ArrayLike, inputs: int) -> Ints:
 def check_missing(missing: Missing) -> Missing:
     """What those without a vote do, or ValueError if it is none of both."""
     if missing not in get_args(Missing):
-        raise ValueError(f"missing must be 'uncoloured' or 'absent': got {missing!r}")
+        raise ValueError(f"missing must be 'present' or 'absent': got {missing!r}")
     return missing
 
 
 def class_count(
     votes: npt.NDArray[np.integer], classes: int | None = None, truth: npt.ArrayLike | None = None
 ) -> int:
-    """The number of colours C: what the caller says, or else one more than the largest vote; at least 2.
+    """The number of classes C: what the caller says, or else one more than the largest vote; at least 2.
 
-    A colour that is right somewhere is one, although nobody voted for it.
+    A class that is right somewhere is one, although nobody voted for it.
     """
     if classes is not None:
         return checks.integer("classes", classes, least=2)
-    right = np.asarray(UNCOLOURED if truth is None else truth)
-    top = int(right.max(initial=UNCOLOURED)) if right.dtype.kind in "iu" else UNCOLOURED
+    right = np.asarray(NO_VOTE if truth is None else truth)
+    top = int(right.max(initial=NO_VOTE)) if right.dtype.kind in "iu" else NO_VOTE
     return max(2, int(votes.max()) + 1, top + 1)
 
 

@@ -35,7 +35,7 @@ def test_steadfast_says_its_vote_in_the_talk() -> None:
     liar = Steadfast()
     assert (liar.knows, liar.sees) == (Knows.OWN_VOTE, Sees.NOTHING)
     assert [liar.answer(0, vote=v, truth=0, classes=3) for v in range(3)] == [0, 1, 2]
-    assert liar.first_vote(vote=2, truth=0, classes=3) == 2
+    assert liar.first_vote(0, vote=2, truth=0, classes=3) == 2
     votes = np.zeros((21, 50), dtype=np.int64)
     votes[3:] = 1
     votes[:3] = colluding_votes(50, 2, seed=4)

@@ -15,48 +15,46 @@ from folkmoot.adversaries import (
     NUMBER_ATTACKS,
     Adversary,
     ConstantNumber,
+    Edge,
     FarAway,
     Knows,
     NumberAdversary,
-    Observation,
+    NumbersSeen,
     RandomNumber,
 )
 
 Floats = npt.NDArray[np.float64]
-# attack: answer to (low, high, asker, die), one number
-ANSWERS: dict[str, Callable[[float, float, float, float], float]] = {
-    "constant": lambda _low, _high, _asker, _die: 0.0,
-    "random": lambda low, high, _asker, die: (low - (high - low)) + 3 * (high - low) * die,
-    "far-away": lambda _low, high, _asker, _die: high + 1_000_000,
-    "stalling": lambda low, high, asker, _die: low if asker - low < high - asker else high,
-    "silent": lambda _low, _high, _asker, _die: math.nan,
+# attack: answer to (low, high, draw), one number
+ANSWERS: dict[str, Callable[[float, float, float], float]] = {
+    "constant": lambda _low, _high, _draw: 0.0,
+    "random": lambda low, high, draw: (low - (high - low)) + 3 * (high - low) * draw,
+    "far-away": lambda _low, high, _draw: high + 1_000_000,
+    "edge": lambda _low, high, _draw: high,
+    "silent": lambda _low, _high, _draw: math.nan,
 }
 
 
-def observation(inputs: int = 4, askers: int = 5, outputs: int = 2) -> Observation:
+def observation(inputs: int = 4, honest: int = 5, outputs: int = 2) -> NumbersSeen:
     rng = np.random.default_rng(3)
-    asker = rng.normal(size=(inputs, askers, outputs))
-    return Observation(
-        low=asker.min(axis=1, keepdims=True),
-        high=asker.max(axis=1, keepdims=True),
-        asker=asker,
-        own=rng.normal(size=(inputs, 1, outputs)),
-        die=rng.random((1, askers, outputs)),
+    return NumbersSeen(
+        honest=rng.normal(size=(honest, inputs, outputs)),
+        own=rng.normal(size=(inputs, outputs)),
+        draw=rng.random((inputs, outputs)),
     )
 
 
-def said(adversary: NumberAdversary, seen: Observation) -> Floats:
-    return np.broadcast_to(np.asarray(adversary.answer_number(seen), dtype=np.float64), seen.asker.shape)
+def said(adversary: NumberAdversary, seen: NumbersSeen) -> Floats:
+    return np.broadcast_to(np.asarray(adversary.answer_number(seen), dtype=np.float64), seen.own.shape)
 
 
 @pytest.mark.parametrize("name", NUMBER_ATTACKS)
 def test_answers(name: str) -> None:
     seen = observation()
     answers = said(NUMBER_ATTACKS[name](), seen)
-    for i, a, o in np.ndindex(*seen.asker.shape):
-        low, high = seen.low[i, 0, o], seen.high[i, 0, o]
-        expected = ANSWERS[name](low, high, float(seen.asker[i, a, o]), seen.die[0, a, o])
-        assert answers[i, a, o] == pytest.approx(expected, rel=1e-12, nan_ok=True)
+    for i, o in np.ndindex(*seen.own.shape):
+        numbers = sorted(seen.honest[:, i, o].tolist())
+        expected = ANSWERS[name](numbers[0], numbers[-1], float(seen.draw[i, o]))
+        assert answers[i, o] == pytest.approx(expected, rel=1e-12, nan_ok=True)
 
 
 @pytest.mark.parametrize("name", NUMBER_ATTACKS)
@@ -64,35 +62,38 @@ def test_nobody_uses_what_it_does_not_declare(name: str) -> None:
     adversary = NUMBER_ATTACKS[name]()
     seen = observation()
     if Knows.POPULATION not in adversary.knows:
-        hidden = replace(seen, low=seen.low - 1, high=seen.high + 2, asker=seen.asker * 3)
-        np.testing.assert_array_equal(said(adversary, hidden), said(adversary, seen))
+        np.testing.assert_array_equal(
+            said(adversary, replace(seen, honest=seen.honest * 3)), said(adversary, seen)
+        )
     if Knows.OWN_VOTE not in adversary.knows:
         np.testing.assert_array_equal(said(adversary, replace(seen, own=seen.own + 1)), said(adversary, seen))
     assert Knows.TRUTH not in adversary.knows
 
 
-def test_two_behaviours_lie_in_colours_and_in_numbers() -> None:
+def test_silence_is_one_behaviour_in_classes_and_in_numbers() -> None:
     both = {name for name, kind in NUMBER_ATTACKS.items() if issubclass(kind, Adversary)}
-    assert both == {"stalling", "silent"}
+    assert both == {"silent"}
     assert all(issubclass(ATTACKS[name], NUMBER_ATTACKS[name]) for name in both)
 
 
-def test_stalling_equivocates_and_stays_plausible() -> None:
+def test_the_edge_is_an_honest_number() -> None:
     seen = observation()
-    answers = said(NUMBER_ATTACKS["stalling"](), seen)
-    assert (seen.low <= answers).all()
-    assert (answers <= seen.high).all()
-    assert (answers != answers[:, :1]).any()  # not the same to everybody
-    # Nobody is drawn to the other side.
-    middle = (seen.low + seen.high) / 2
-    assert ((seen.asker < middle) == (answers < middle)).all()
+    assert (said(Edge(), seen) == seen.honest).any(axis=0).all()
+    assert (said(Edge(lowest=True), seen) == seen.honest.min(axis=0)).all()
+
+
+def test_the_range_leaves_out_who_said_nothing() -> None:
+    honest = np.array([[[1.0], [np.nan]], [[np.nan], [np.nan]], [[3.0], [np.nan]]])
+    seen = NumbersSeen(honest, own=np.zeros((2, 1)), draw=np.zeros((2, 1)))
+    np.testing.assert_array_equal(seen.low, [[1.0], [np.nan]])
+    np.testing.assert_array_equal(seen.high, [[3.0], [np.nan]])
 
 
 def test_random_numbers_fill_the_widened_range() -> None:
     seen = observation()
     for widen in (0.0, 0.5):
-        for die, expected in ((0.0, -widen), (0.5, 0.5), (1.0, 1.0 + widen)):
-            answers = said(RandomNumber(widen), replace(seen, die=np.array(die)))
+        for draw, expected in ((0.0, -widen), (0.5, 0.5), (1.0, 1.0 + widen)):
+            answers = said(RandomNumber(widen), replace(seen, draw=np.array(draw)))
             np.testing.assert_allclose((answers - seen.low) / (seen.high - seen.low), expected, atol=1e-12)
 
 

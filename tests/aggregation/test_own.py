@@ -15,7 +15,16 @@ from sklearn.linear_model import LogisticRegression
 from experiments.mechanism.frozen import Setting, measured
 from experiments.mechanism.frozen import settings as frozen
 from folkmoot import Council, aggregate, deliberate
-from folkmoot.aggregation import HoldoutTrust, Known, Listen, OwnAggregation, PeerReview, Plurality, Rows
+from folkmoot.aggregation import (
+    HoldoutTrust,
+    Known,
+    Listen,
+    OwnAggregation,
+    PeerReview,
+    Plurality,
+    Rows,
+    watching,
+)
 from folkmoot.aggregation.panel import mixture
 from folkmoot.arrays import Floats
 from folkmoot.outlook import QuorumSet
@@ -268,7 +277,7 @@ def test_listening_is_what_the_quorum_set_says() -> None:
     columns = np.array(list(itertools.product([-1, 0, 1, 2], repeat=5))).T
     final = Listen(sets).final_votes(columns, Known())
     plain = aggregate(columns)
-    level = plain.level(3)
+    level = plain.tied_classes(3)
     for i, column in enumerate(columns.T.tolist()):
         for judge, each in enumerate(sets):
             if each is None:
@@ -302,20 +311,28 @@ BESIDE = [
     *frozen(moots="cancer-5"),
     *frozen(moots="iris-7"),
     *frozen(moots="heart-4-logistic"),
-    *frozen(moots="crowd-hard-s0"),
-    *frozen(moots="crowd-sparse4-s1000"),
-    *frozen(moots="digits-20-trees-s1000", rules=("peer-10", "trust")),
+    *frozen(moots="crowd-hard"),
+    *frozen(moots="crowd-sparse4"),
+    *frozen(moots="digits-20-trees", rules=("peer-10", "trust")),
 ]
+SEEDS: dict[str, list[Setting]] = {}
+for one in BESIDE:
+    SEEDS.setdefault(f"{one.moot.rpartition('-s')[0]}/{one.rule}.{one.lie}", []).append(one)
 
 
-@pytest.mark.parametrize("setting", BESIDE, ids=lambda setting: setting.name)
-def test_as_good_as_in_0_2(setting: Setting) -> None:
-    """On the same votes: final votes of the judges that decided in 0.2, or the decision of gold reviewed."""
-    new = measured(setting)
-    old = setting.old.get("mean/final", setting.old.get("right/decision") if "gold" in setting.rule else None)
-    if old is not None:
-        one_input = 1.5 / len(setting.truth)
-        assert new.get("anchored", new["all"]) >= old - max(0.005, one_input)
+@pytest.mark.parametrize("settings", SEEDS.values(), ids=list(SEEDS))
+def test_as_good_as_in_0_2(settings: list[Setting]) -> None:
+    """On the same votes: final votes of the judges that decided in 0.2, or the decision of gold reviewed.
+
+    The mean over all seeds that are kept.
+    """
+    gains = []
+    for setting in settings:
+        decided = setting.old.get("right/decision") if "gold" in setting.rule else None
+        if (old := setting.old.get("mean/final", decided)) is not None:
+            new = measured(setting)
+            gains.append(new.get("anchored", new["all"]) - old)
+    assert not gains or np.mean(gains) >= -0.005
 
 
 @pytest.mark.parametrize("rule", RULES, ids=repr)
@@ -325,3 +342,31 @@ def test_progress_is_told_judge_by_judge(rule: OwnAggregation) -> None:
     known = known_to(rule, rows)
     deliberate(votes, Council(), aggregation=rule, known=known, progress=lambda *at: told.append(at))
     assert told == [(done, 6) for done in range(1, 7)]
+
+
+def test_whoever_watches_is_told_of_every_judge_until_it_is_over() -> None:
+    rng = np.random.default_rng(0)
+    votes, told = rng.integers(0, 2, (5, 80)), []
+    known = Known(rows=Rows(votes[:, :30], votes[0, :30], np.arange(30) % 5), judges=np.array([1, 3, 4]))
+    with watching(lambda done, whole: told.append((done, whole))):
+        PeerReview().aggregate(votes[:, 30:], known)
+        with watching(None):
+            PeerReview().aggregate(votes[:, 30:], known)
+    PeerReview().aggregate(votes[:, 30:], known)
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+@pytest.mark.parametrize("rule", [PeerReview(), HoldoutTrust()])
+def test_a_class_that_only_shown_rows_have_is_a_class(rule: PeerReview | HoldoutTrust) -> None:
+    """Its number is above all in the table: as often where there are many classes and few shown rows."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 200)
+    rows = rng.integers(0, 3, 60)
+    votes = np.where(rng.random((6, 200)) < 0.8, truth, (truth + 1) % 3)
+    answers = np.where(rng.random((6, 60)) < 0.8, rows, (rows + 1) % 3)
+    rows[:5], answers[:4, :5] = 7, 7
+    final = rule.final_votes(votes, Known(rows=Rows(answers, rows, np.arange(60) % 6)))
+    assert (final.votes == truth).mean() > 0.85
+    assert final.probabilities is not None
+    assert final.probabilities.shape == (6, 200, 8)
+    assert np.allclose(np.nansum(final.probabilities, axis=2), 1)

@@ -40,7 +40,7 @@ def test_plurality_counts(table: tuple[Votes, int], least: int) -> None:
     answers = aggregate(votes, Plurality(least))
     for i, (decision, tied) in enumerate(by_hand(votes, [Fraction(1)] * len(votes), Fraction(least))):
         assert answers.decision[i] == decision
-        assert set(np.flatnonzero(answers.level(classes)[i]).tolist()) == tied
+        assert set(np.flatnonzero(answers.tied_classes(classes)[i]).tolist()) == tied
     cast = (votes >= 0).sum(axis=0)
     for label in range(classes):
         expected = (votes == label).sum(axis=0) / np.maximum(cast, 1)
@@ -55,7 +55,7 @@ def test_weighted_adds_exactly(table: tuple[Votes, int], data: st.DataObject) ->
     answers = aggregate(votes, Weighted(weights))
     exact = by_hand(votes, [Fraction(each) for each in weights], Fraction(5e-324))
     assert answers.decision.tolist() == [decision for decision, _ in exact]
-    for level, (_, tied) in zip(answers.level(classes), exact, strict=True):
+    for level, (_, tied) in zip(answers.tied_classes(classes), exact, strict=True):
         assert set(np.flatnonzero(level).tolist()) == tied
 
 

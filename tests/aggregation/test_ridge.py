@@ -9,8 +9,9 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from folkmoot.aggregation.panel import permutation_z
-from folkmoot.aggregation.ridge import STRENGTHS, fit
+from folkmoot.aggregation.ridge import STRENGTHS, Decomposed, fit
 from folkmoot.aggregation.telling_apart import best_cut, changed, copies
+from folkmoot.arrays import Floats
 
 
 @pytest.mark.parametrize("shape", [(60, 5), (40, 90)], ids=["more rows", "more features"])
@@ -39,6 +40,27 @@ def test_leaving_out_owners_is_fitting_without_them(shape: tuple[int, int], owne
     np.testing.assert_allclose(
         found.scores(features, base), whole.predict(features) + found.pulls[0] * base[0], atol=1e-6
     )
+
+
+@pytest.mark.parametrize("shape", [(60, 5), (40, 90)], ids=["more rows", "more features"])
+def test_rules_that_share_a_decomposition_have_the_moments_of_all_rows(shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(1)
+    features, rows = rng.normal(size=shape), np.arange(1, shape[0], 3)
+    base, rest = np.zeros((1, len(features), 2)), rng.normal(size=(len(rows), 2)) + features[rows][:, :2]
+    share, own = len(rows) / len(features), features[rows]
+
+    def rule(places: list[int], strength: float) -> Floats:
+        moments = share * features.T @ features + strength * np.eye(shape[1])
+        return np.asarray(np.linalg.solve(moments, own[places].T @ rest[places]))
+
+    every = list(range(len(rows)))
+    without = [[each for each in every if each != i] for i in every]
+    best = min(
+        STRENGTHS,
+        key=lambda strength: sum(((rest[i] - own[i] @ rule(without[i], strength)) ** 2).sum() for i in every),
+    )
+    found = Decomposed.of(features).scores(rows, base, rest)
+    np.testing.assert_allclose(found, features @ rule(every, best), atol=1e-6)
 
 
 def test_no_base_is_pushed_away() -> None:

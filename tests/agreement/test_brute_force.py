@@ -34,7 +34,7 @@ from support.oracles import simulation as oracle
 from support.statistics_of_agreement import P_BOUND, assert_law, assert_rate, counted
 
 # Participants without a vote ask and are asked, as in the paper.
-deliberate = partial(folkmoot.deliberate, missing="uncoloured")
+deliberate = partial(folkmoot.deliberate, missing="present")
 
 TRIALS = 40_000
 
@@ -96,7 +96,7 @@ def test_law_of_colours_and_decisions(case: Any, schedule: Schedule, explicit: b
     assert_law(counted(outcome.counts), expected)
     if rule != "slush":
         all_decided = float(oracle.decided_law(law).get(c, 0))
-        assert_rate(int(outcome.settled.sum()), TRIALS, all_decided)
+        assert_rate(int(outcome.converged.sum()), TRIALS, all_decided)
 
 
 @pytest.mark.parametrize("schedule", ["one", "lockstep"])
@@ -190,4 +190,4 @@ def test_perfectly_faulty_participants_hurt_the_vote_and_not_the_talk() -> None:
     liars = {i: PerfectlyFaulty() for i in range(5, 9)}
     outcome = deliberate(votes, Slush(3, 2), adversaries=liars, truth=[1])
     assert outcome.decision.tolist() == [1]
-    assert all(x.first_vote(vote=1, truth=1, classes=2) == 0 for x in liars.values())
+    assert all(x.first_vote(0, vote=1, truth=1, classes=2) == 0 for x in liars.values())

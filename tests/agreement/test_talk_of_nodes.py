@@ -83,8 +83,8 @@ def test_other_protocols_decide_among_nodes_as_in_simulation(
         held = held_at_the_end(votes, motion, protocol=name, beta=4, labels=tuple("abc"[:classes]))
         shares[motion] = [(held == label).all(axis=0).mean() for label in range(classes)]
     outcome = deliberate(
-        votes, protocol, rounds=ROUNDS, repeats=4000, batch="shared", classes=classes, missing="uncoloured"
+        votes, protocol, rounds=ROUNDS, repeats=4000, batch="shared", classes=classes, missing="present"
     )
     for label in range(classes):
-        unanimous = outcome.settled & (outcome.counts[..., label] == N)  # and, with Snowball, all decided
+        unanimous = outcome.converged & (outcome.counts[..., label] == N)  # and, with Snowball, all decided
         assert_mean(shares[:, label], float(unanimous.mean()))

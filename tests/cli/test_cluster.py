@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from folkmoot import cluster, read_partitions
 from folkmoot.arrays import Ints
-from folkmoot.baselines import evidence_accumulation
+from folkmoot.clustering import evidence_accumulation
 from support.command import assert_refused, run, run_json
 from support.planted import planted
 
@@ -72,7 +72,7 @@ def test_the_table_and_the_file(files: tuple[Path, Path], tmp_path: Path) -> Non
 
 def test_liars_and_the_view_of_one(files: tuple[Path, Path], tmp_path: Path) -> None:
     out = tmp_path / "agreed.csv"
-    options = ("--n-clusters", 3, "--truth", files[1], "--byzantine", 5, "--seed", 1)
+    options = ("--n-clusters", 3, "--truth", files[1], "--malicious", 5, "--seed", 1)
     told = run_json("cluster", files[0], *options)
     assert sum(not each["honest"] for each in told["participants"]) == 5
     assert told["scores"]["agreed"]["truth"] > 0.65
@@ -81,7 +81,7 @@ def test_liars_and_the_view_of_one(files: tuple[Path, Path], tmp_path: Path) -> 
     honest = next(each["name"] for each in told["participants"] if each["honest"])
     liar = next(each["name"] for each in told["participants"] if not each["honest"])
     assert run("cluster", files[0], *options, "--as", honest, "--out", out).returncode == 0
-    assert_refused(f"--byzantine made '{liar}' lie", "cluster", files[0], *options, "--as", liar)
+    assert_refused(f"--malicious made '{liar}' lie", "cluster", files[0], *options, "--as", liar)
 
 
 def test_a_picture(files: tuple[Path, Path], tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_options_that_cannot_be_meant(files: tuple[Path, Path], tmp_path: Path) 
     assert_refused("--n-clusters must satisfy 2", "cluster", path, "--n-clusters", 1)
     assert_refused("objects (120)", "cluster", path, "--n-clusters", 121)
     assert_refused("--attack must be one of random, clique", "cluster", path, "--attack", "malicious")
-    assert_refused("byzantine < n", "cluster", path, "--byzantine", 9)
+    assert_refused("malicious < n", "cluster", path, "--malicious", 9)
     assert_refused("such as p1", "cluster", path, "--as", "p11")
     assert_refused("there is no", "cluster", path, "--out", tmp_path / "none" / "out.csv")
     assert_refused("--rounds must satisfy", "cluster", path, "--rounds", 0)

@@ -9,15 +9,18 @@ from pathlib import Path
 
 import matplotlib.image
 import numpy as np
+import pytest
 
+from folkmoot.cli.examples import EXAMPLES
 from folkmoot.datasets import load_digits_moot
 from support.command import assert_refused, run
 from support.page_data import held_in
 
 
-def test_demo(tmp_path: Path) -> None:
-    out = tmp_path / "a" / "report"
-    result = run("demo", "--out", out)
+def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    out = Path("folkmoot-demo")
+    result = run(*EXAMPLES["demo"][0].split())
     assert result.returncode == 0, result.stderr
     assert str(out / "report.html") in result.stderr
 
@@ -27,7 +30,7 @@ def test_demo(tmp_path: Path) -> None:
     rows = {line.strip()[:20].strip(): line.split()[-2:] for line in result.stdout.splitlines()}
     for said, name in (("one participant alone", "mean participant"), ("the majority of all", "majority"),
                        ("the moot, by peer re", "mean final vote")):  # fmt: skip
-        assert rows[said.ljust(20)[:20].strip()] == [f"{each[name]:.3f}" for each in (nobody, thirty)]
+        assert rows[said[:20].strip()] == [f"{each[name]:.3f}" for each in (nobody, thirty)]
     # What a moot is for, what the majority cannot bear, and what peer review can:
     assert nobody["majority"] > nobody["best participant"] + 0.1
     assert thirty["majority"] < 0.3
@@ -40,6 +43,19 @@ def test_demo(tmp_path: Path) -> None:
     assert f"shown to everybody: {shown} rows of {(sizes >= 2).sum()} participants" in result.stdout
     assert [report["participants"] for report in found["reports"]] == [101] * 2
     assert len(found["reports"][1]["malicious"]) == 30
+
+    # What four nodes signed can be checked as the screen says, and not once it is changed.
+    assert len(result.stdout.splitlines()) <= 24
+    assert max(map(len, result.stdout.splitlines())) <= 110
+    (verify,) = re.findall(r"^ *folkmoot (verify .*)$", result.stdout, flags=re.M)
+    checked = run(*verify.split())
+    assert checked.returncode == 0, checked.stderr
+    assert "the certificate holds" in checked.stdout
+    certificate = out / "motion.json"
+    told = certificate.read_text()
+    place = told.index('"precommits":[[0,"') + len('"precommits":[[0,"')
+    certificate.write_text(told[:place] + ("A" if told[place] != "A" else "B") + told[place + 1 :])
+    assert run(*verify.split()).returncode == 2
 
     with (out / "participants.csv").open(encoding="utf-8") as file:
         table = list(csv.DictReader(file))
@@ -69,5 +85,6 @@ def test_bad_input(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("mine")
     assert_refused(f"--out must name a folder: {file} is a file", "demo", "--out", file)
+    assert_refused("Not a directory", "demo", "--out", file / "below")
     assert file.read_text() == "mine"
     assert_refused("seed must satisfy 0 <= seed < 2^32, got -1", "demo", "--seed", -1, "--out", tmp_path)

@@ -146,24 +146,23 @@ def test_nothing_is_shown_unless_asked_for(table: Path) -> None:
     [
         (["--target", "sick"], "patients.csv has no column 'sick': it has age, pressure, town, clinic, ill"),
         (["--group", "ill"], "--group must be another column than the target: got --target 'ill'"),
-        (["--target", "town", "--task", "regression"], "line 2: town must be a number: got"),
-        (["--task", "ranking"], "--task must be classification or regression: got 'ranking'"),
+        (["--target", "town", "--answers", "numbers"], "line 2: town must be a number: got"),
+        (["--answers", "ranking"], "--answers must be one of labels, probabilities, numbers: got 'ranking'"),
         (["--score", "f1_makro"], "--score must name scikit-learn's scorers: got 'f1_makro'; did you mean"),
         (["--score", ""], "--score must name scikit-learn's scorers: got ''"),
         (["--target", "age", "--score", "accuracy", "--model", "tree"],
          "--score 'accuracy' cannot be computed here"),
         (["--believe", "whom"], "--believe must be one of plurality, dawid-skene"),
         (["--believe", "plurality(most=2)"], "--believe: plurality has no 'most'; it takes least"),
-        (["--believe", "median"], "Median takes numbers, not labels: it is for ConsensusRegressor"),
-        (["--believe", "pool"], "Pool takes probabilities, not labels"),
+        (["--believe", "median"], "--believe: Median takes numbers, not labels: it is for a target of num"),
+        (["--believe", "pool"], "--believe: Pool takes probabilities, not labels: it needs --answers prob"),
         (["--believe", "own", "--answers", "probabilities"], "HoldoutTrust takes labels, not probabilities"),
-        (["--believe", "own", "--protocol", "slush"], "Slush is for plain votes"),
-        (["--answers", "ranks"], "--answers must be labels or probabilities: got 'ranks'"),
-        (["--answers", "probabilities", "--protocol", "slush"], "Slush is for plain votes"),
-        (["--model", "a/north.skops"], "got 'a/north.skops'; every group fits its own, and files of fitted"),
+        (["--believe", "own", "--protocol", "slush"], "leave out --believe, or take a council as --protocol"),
+        (["--answers", "probabilities", "--protocol", "slush"], "leave out --answers probabilities, or take"),
+        (["--model", "a/north.skops"], "got 'a/north.skops'; each group fits its own, and files of fitted"),
         (["--model", "linear"], "model must be one of rf, logistic, nearest, tree, bayes, svm, boost"),
-        (["--target", "age", "--protocol", "snowball"], "--protocol is for classes, and age holds numbers"),
-        (["--target", "age", "--answers", "probabilities"], "--answers is for classes, and age holds"),
+        (["--target", "age", "--protocol", "snowball"],
+         "--protocol snowball is for labels, and age holds numbers"),
         (["--target", "age", "--model", "logistic"],
          "model must be one of rf, linear, nearest, tree, svm, boosting, mixed where numbers are predicted"),
         (["--drop", "hight"], "has no column 'hight'"),
@@ -173,7 +172,7 @@ def test_nothing_is_shown_unless_asked_for(table: Path) -> None:
         (["--test-rows", "0.2", "--test", "nowhere.csv"], "got --test nowhere.csv, --test-rows 0.2"),
         (["--drop", "ill"], "--drop must not name the target or the group: got 'ill'"),
         (["--test-rows", "0.001"], "leaves no row to test on"),
-        (["--malicious", "10"], "--malicious must satisfy 0 <= adversaries < n: got --malicious 10, n=10"),
+        (["--malicious", "10"], "--malicious must satisfy 0 <= malicious < n: got --malicious 10, n=10"),
         (["--test", "nowhere.csv"], "nowhere.csv: No such file or directory"),
         (["--jobs", "two"], "expected a whole number, got 'two'"),
     ],
@@ -215,7 +214,7 @@ def test_bad_options(table: Path, options: list[str], message: str) -> None:
             "line 2: age must be a number, as in other rows: got '1,5'",
         ),
         ("age,clinic,ill\n1,a,yes\n2,b,yes\n", "ill must have at least two classes: all rows say 'yes'"),
-        ("age,clinic,ill\n1,a,yes\n2,b,no\n", "2 groups are too few to leave 1 of them out"),
+        ("age,clinic,ill\n1,a,yes\n2,b,no\n", "2 groups are too few to leave 1 out"),
     ],
 )
 def test_bad_tables(tmp_path: Path, text: str, message: str) -> None:
@@ -253,12 +252,12 @@ def test_names_that_look_like_nothing(tmp_path: Path) -> None:
         )
     )
     found = run_json(
-        "learn", path, "--target", "y", "--group", "g", "--out", tmp_path / "out", "--model", "tree"
+        "learn", path, "--target", "y", "--group", "g", "--out", tmp_path / "again", "--model", "tree"
     )
     assert found["reports"][0]["classes"] == 2
     assert found["warnings"][:2] == [
         "left out, as they have no values: empty",
-        "id has a different word in nearly every row: is it an id? --drop id",
+        "id has a different word in nearly every row: is it an id? Then drop it",
     ]
 
 
@@ -294,3 +293,15 @@ def test_bad_test_files(table: Path, tmp_path: Path) -> None:
     assert_refused("new.csv, line 2: pressure must be a number: got 'high'", *learn(table, "--test", other))
     other.write_bytes(b"\xff\xfe,")
     assert_refused("new.csv is not a text file in UTF-8", *learn(table, "--test", other))
+
+
+def test_auto_says_what_it_took_and_is_kept(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    typed = ("learn", table, "--target", "ill", "--group", "clinic", "--model", "tree", "--malicious", "1")
+    result = run(*typed, "--believe", "auto", "--out", out)
+    assert result.returncode == 0, result.stderr
+    (line,) = [each for each in result.stdout.splitlines() if each.startswith("auto took ")]
+    assert "plurality 0." in line
+    assert "peer review 0." in line
+    again = run("predict", out / "moot.skops", table)
+    assert again.returncode == 0, again.stderr

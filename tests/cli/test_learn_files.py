@@ -140,7 +140,7 @@ def test_numbers_are_agreed_on(tmp_path: Path) -> None:
         assert row["name"] == str(name)
         assert float(row["error"]) == pytest.approx(root_mean_squared_error(truth, own))
     assert found["reports"][0]["joining"] == []
-    assert "test on rows of the groups that take part (--test-rows 0.2)" in result.stdout
+    assert "test on a share of every group's rows" in result.stdout
     page = (tmp_path / "out" / "report.html").read_text()
     assert "only numbers were exchanged" in page
     assert f"{errors['consensus']:.4g}" in page
@@ -163,12 +163,12 @@ def test_whole_numbers_may_be_classes_or_numbers(tmp_path: Path) -> None:
             str(i) for i in sorted(set(frame[target]))
         ]
     found = run_json(
-        *learn(table, "mark", "who", "--task", "classification", "--model", "tree"),
+        *learn(table, "mark", "who", "--answers", "labels", "--model", "tree"),
         "--malicious", 0,
     )  # fmt: skip
     assert (found["task"], found["reports"][0]["classes"]) == ("classification", 21)
     shown = run(*learn(table, "grade", "who", "--model", "tree", "--malicious", 0, "--overwrite")).stdout
-    assert shown.startswith("Classification: grade is 20 classes (--task regression if it should not be).")
+    assert shown.startswith("Classification: grade is 20 classes (--answers numbers if it should not be).")
 
 
 def test_peer_review_of_numbers_is_that_of_the_estimator(tmp_path: Path) -> None:
@@ -264,9 +264,7 @@ def test_texts(tmp_path: Path) -> None:
             writer.writerow([rng.integers(1, 6), text, town, f"shop {i % 4}", ("no", "yes")[label]])
     table = tmp_path / "reviews.csv"
     for model in ("logistic", "svm", "tree"):
-        with pytest.warns(
-            UserWarning, match=r"review holds texts: .* \(TF-IDF\); --drop review leaves it out"
-        ):
+        with pytest.warns(UserWarning, match=r"review holds texts: .* \(TF-IDF\), unless it is dropped"):
             data = read_table(table, "verdict", "shop")
         assert (data.texts, data.categorical, data.X[0, 1]) == ((1,), (2,), rows_of(table)[0]["review"])
         without = read_table(table, "verdict", "shop", drop=["review"])
@@ -286,7 +284,7 @@ def test_texts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "group", "message"),
     [
-        ("id,a,y", "id", "--group must name the column of owners: in 'id' every row of"),
+        ("id,a,y", "id", "--group must name the column of owners, and 'id' is another in every row of"),
         ("all,a,y", "all", "--group must name a column of at least two participants: in 'all' all rows of"),
     ],
 )
@@ -299,7 +297,7 @@ def test_groups_that_are_none(tmp_path: Path, columns: str, group: str, message:
 def test_groups_that_are_nearly_none(tmp_path: Path) -> None:
     rows = [f"{i if i < 30 else 'shared'},{i % 7},{('no', 'yes')[i % 2]}" for i in range(40)]
     (tmp_path / "t.csv").write_text("\n".join(["id,a,y", *rows]))
-    with pytest.warns(UserWarning, match=r"30 of 31 groups have one row to learn from: is 'id' \(--group\)"):
+    with pytest.warns(UserWarning, match=r"30 of 31 groups have one row to .*: is 'id' the column of owners"):
         read_table(tmp_path / "t.csv", "y", "id")
 
 
@@ -308,7 +306,7 @@ def test_a_row_counter_is_told_of(tmp_path: Path, first: int, warned: bool) -> N
     rows = [f"{i + first},{i % 7},{i % 4},{('no', 'yes')[i % 7 > 3]}" for i in range(40)]
     table = tmp_path / "t.csv"
     table.write_text("\n".join([",a,who,y", *rows]))
-    line = "the column without a name numbers the rows, which cannot help with new ones: --drop '' leaves it"
+    line = "the column without a name numbers the rows, which cannot help with new ones: drop it"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         read_table(table, "y", "who")

@@ -43,7 +43,7 @@ def learn(files: Path, *options: object) -> tuple[Any, ...]:
 
 def numbers(files: Path, *options: object) -> tuple[Any, ...]:
     table = ("learn", files / "table.csv", "--target", "f12", "--group", "cellar", "--drop", "kind")
-    how = ("--task", "regression", "--model", "tree", "--test-rows", 0.25, "--malicious", 0, "--overwrite")
+    how = ("--answers", "numbers", "--model", "tree", "--test-rows", 0.25, "--malicious", 0, "--overwrite")
     return (*table, *how, "--improve", files / "pool.csv", *options)
 
 

@@ -15,7 +15,7 @@ from support.command import assert_refused, run, run_json
 
 
 def test_json_has_everything() -> None:
-    result = run_json("plan", "--n", 40, "--byzantine", 5, "--p", 0.8, "--protocol", "slush")
+    result = run_json("plan", "--n", 40, "--malicious", 5, "--p", 0.8, "--protocol", "slush")
     found = plan(40, 0.8, byzantine=5, protocol="slush")
     first = result["settings"][0]
     assert first == asdict(found.settings[0])
@@ -39,7 +39,7 @@ def test_json_has_everything() -> None:
 
 
 def test_the_table_says_it_in_words() -> None:
-    out = run("plan", "--n", 40, "--byzantine", 5, "--p", 0.8).stdout
+    out = run("plan", "--n", 40, "--malicious", 5, "--p", 0.8).stdout
     assert out.startswith("40 participants, 5 Byzantine, right with 0.8 on average, 2 labels, 100 inputs")
     assert "everybody tells everybody once: 1,560 messages" in out
     assert "that is cheaper, and gives the majority" in out
@@ -49,9 +49,9 @@ def test_the_table_says_it_in_words() -> None:
 
 
 def test_groups_and_lists() -> None:
-    groups = run_json("plan", "--p", "3x0.7,4x0.8", "--byzantine", 1, "--protocol", "slush")
+    groups = run_json("plan", "--p", "3x0.7,4x0.8", "--malicious", 1, "--protocol", "slush")
     listed = run_json(
-        "plan", "--n", 7, "--p", "0.7,0.7,0.7,0.8,0.8,0.8,0.8", "--byzantine", 1, "--protocol", "slush"
+        "plan", "--n", 7, "--p", "0.7,0.7,0.7,0.8,0.8,0.8,0.8", "--malicious", 1, "--protocol", "slush"
     )
     assert groups == listed
     assert groups["n"] == 7
@@ -79,7 +79,7 @@ def test_votes_from_a_file(tmp_path: Path) -> None:
     from folkmoot import read_votes
 
     votes, truth = write_votes(tmp_path)
-    result = run_json("plan", "--votes", votes, "--truth", truth, "--protocol", "slush", "--byzantine", "10%")
+    result = run_json("plan", "--votes", votes, "--truth", truth, "--protocol", "slush", "--malicious", "10%")
     table = read_votes(votes, truth)
     found = plan(votes=table.votes, truth=table.truth, byzantine=0.1, protocol="slush")
     assert result["n"] == 9
@@ -96,19 +96,19 @@ def test_columns_of_other_names(tmp_path: Path) -> None:
 
 
 def test_target() -> None:
-    result = run_json("plan", "--p", 0.8, "--target", 0.95, "--protocol", "slush")
+    result = run_json("plan", "--p", 0.8, "--accuracy", 0.95, "--protocol", "slush")
     # Condorcet's table: five and six have .942, seven .967.
     assert result["n"] == result["target"]["n"] == 7
     assert result["target"]["setting"]["accuracy"] >= 0.95
     out = run(
-        "plan", "--n", 20, "--p", 0.6, "--byzantine", "20%", "--target", 0.95, "--protocol", "slush"
+        "plan", "--n", 20, "--p", 0.6, "--malicious", "20%", "--accuracy", 0.95, "--protocol", "slush"
     ).stdout
     assert "no number of participants reaches 0.95 while 20% of them lie" in out
     assert out.startswith("20 participants, 4 Byzantine")
 
 
 def test_labels_are_simulated() -> None:
-    result = run_json("plan", "--n", 7, "--p", 0.6, "--labels", 3, "--protocol", "slush", "--seed", 4)
+    result = run_json("plan", "--n", 7, "--p", 0.6, "--classes", 3, "--protocol", "slush", "--seed", 4)
     assert result["labels"] == 3
     assert not result["settings"][0]["exact"]
     assert result["settings"][0]["standard_error"] > 0
@@ -152,17 +152,17 @@ def test_the_plot_goes_into_axes_that_are_given() -> None:
         ("--n 10 --p 1.8", "--p must satisfy 0 <= p <= 1: got --p 1.8"),
         ("--n 10 --p 3x0.8,1x0.7", "one accuracy for each of the 10 participants"),
         (
-            "--n 10 --p 0.8 --byzantine 10",
-            "--byzantine must satisfy 0 <= byzantine < n: got --byzantine 10, --n 10",
+            "--n 10 --p 0.8 --malicious 10",
+            "--malicious must satisfy 0 <= malicious < n: got --malicious 10, --n 10",
         ),
         (
-            "--n 10 --p 0.8 --byzantine few",
-            "--byzantine must be a whole number such as 5, or a share such as 12%: got 'few'",
+            "--n 10 --p 0.8 --malicious few",
+            "--malicious must be a whole number such as 5, or a share below 100% such as 12%: got 'few'",
         ),
-        ("--n 10 --p 0.8 --byzantine 120%", "a share of the participants in [0, 1): got --byzantine 1.2"),
-        ("--n 10 --p 0.8 --byzantine=-1", "--byzantine must satisfy byzantine >= 0: got --byzantine -1"),
-        ("--n 10 --p 0.8 --labels 1", "--labels must satisfy labels >= 2: got --labels 1"),
-        ("--n 10 --p 0.8 --labels many", "'--labels': expected a whole number, got 'many'"),
+        ("--n 10 --p 0.8 --malicious 120%", "or a share below 100% such as 12%: got '120%'"),
+        ("--n 10 --p 0.8 --malicious=-1", "--malicious must satisfy malicious >= 0: got --malicious -1"),
+        ("--n 10 --p 0.8 --classes 1", "--classes must satisfy classes >= 2: got --classes 1"),
+        ("--n 10 --p 0.8 --classes many", "'--classes': expected a whole number, got 'many'"),
         ("--n 10 --p 0.8 --inputs 0", "--inputs must satisfy inputs >= 1: got --inputs 0"),
         ("--n 10 --p 0.8 --rounds 0", "--rounds must satisfy rounds >= 1: got --rounds 0"),
         ("--n 10 --p 0.8 --rounds 1001", "--rounds must satisfy rounds <= 1000: got --rounds 1001"),
@@ -170,8 +170,8 @@ def test_the_plot_goes_into_axes_that_are_given() -> None:
             "--n 10 --p 0.8 --protocol raft",
             "--protocol must be one of slush, snowflake, snowball: got 'raft'",
         ),
-        ("--n 10 --p 0.8 --target 2", "--target must satisfy 0 <= target <= 1: got --target 2.0"),
-        ("--n 10 --p 0.8 --target high", "'--target': expected a number, got 'high'"),
+        ("--n 10 --p 0.8 --accuracy 2", "--accuracy must satisfy 0 <= accuracy <= 1: got --accuracy 2.0"),
+        ("--n 10 --p 0.8 --accuracy high", "'--accuracy': expected a number, got 'high'"),
         ("--n 10 --p 0.8 --seed -1", "seed must satisfy 0 <= seed < 2^32, got -1"),
         ("--n 10 --p 0.8 --plot plan.txt", "--plot must name a file ending in .png, .svg, .pdf"),
         ("--n 10 --p 0.8 --plot nowhere/plan.png", "there is no nowhere"),
@@ -190,5 +190,5 @@ def test_votes_and_accuracies_are_either_or(tmp_path: Path) -> None:
     alone.write_text("task,worker,label\n1,Ann,yes\n2,Ann,no\n")
     assert_refused("at least two workers: all are of 'Ann'; is --worker-column", "plan", "--votes", alone)
     assert_refused("--p or --votes, not both", "plan", "--votes", votes, "--p", 0.8)
-    assert_refused("--labels is for --p", "plan", "--votes", votes, "--labels", 3)
+    assert_refused("give --classes or --votes, not both", "plan", "--votes", votes, "--classes", 3)
     assert_refused("has no column 'answer'", "plan", "--votes", votes, "--label-column", "answer")

@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
         (0, "--version"),
         (2, ""),
         (2, "nothing"),
-        (0, "theory threshold --n 31 --byzantine 20 --plot {}/picture.svg"),  # with a warning
+        (0, "theory threshold --n 31 --malicious 20 --plot {}/picture.svg"),  # with a warning
         (0, "theory absorption --n 61 --json"),
         (0, "deliberate {}/votes.csv --repeats 2"),
         (2, "demo --out {}/votes.csv"),
@@ -56,7 +56,7 @@ def _without_seconds(text: str) -> str:
 
 
 def test_what_is_piped_in_and_the_environment_reach_a_command(folder: Path) -> None:
-    line = create(folder / "south", name="south").member().line()
+    line = create(folder / "south", name="south", listen="127.0.0.1:7699").member().line()
     for each in (run, run_process):
         result = each("roster", "add", folder / "roster.toml", "-", stdin=line)
         assert (result.returncode, result.stderr) == (0, "")

@@ -26,7 +26,7 @@ def test_version() -> None:
     assert run("--version").stdout == f"folkmoot {folkmoot.__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [["--help"], [], ["theory"], ["theory", "threshold", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["theory"], ["theory", "threshold", "--help"]])
 def test_help(arguments: list[str]) -> None:
     result = run(*arguments)
     assert "Usage: folkmoot" in result.stdout
@@ -40,16 +40,16 @@ def test_threshold_json_is_the_example_of_the_readme() -> None:
 
 
 def test_threshold_with_q_and_byzantine() -> None:
-    result = run_json("theory", "threshold", "--n", "101", "--alpha", "7", "--q", "0.55", "--byzantine", "3")
+    result = run_json("theory", "threshold", "--n", "101", "--alpha", "7", "--q", "0.55", "--malicious", "3")
     assert result["p_th"] == threshold_accuracy(101, 10, 7, q=0.55, byzantine=3)
-    table = run("theory", "threshold", "--n", "101", "--alpha", "7", "--q", "0.55", "--byzantine", "3")
+    table = run("theory", "threshold", "--n", "101", "--alpha", "7", "--q", "0.55", "--malicious", "3")
     assert f"{result['p_th']:.10f}" in table.stdout
 
 
 def test_absorption_json_holds_every_b() -> None:
     chain = SlushChain(61, 10, 7, byzantine=2, sampling=Others())
     result = run_json(
-        "theory", "absorption", "--n", "61", "--alpha", "7", "--byzantine", "2", "--sampling", "others"
+        "theory", "absorption", "--n", "61", "--alpha", "7", "--malicious", "2", "--sampling", "others"
     )
     assert result["b"] == list(range(60))
     assert result["blue"] == chain.blue.tolist()
@@ -99,7 +99,7 @@ def test_accuracy_of_groups_and_lists() -> None:
 def test_accuracy_with_local_thresholds() -> None:
     p = [0.9] * 5 + [0.6] * 6
     result = run_json(
-        "theory", "accuracy", "--n", "12", "--p", "5x0.9,6x0.6", "--alpha", "local", "--byzantine", "1"
+        "theory", "accuracy", "--n", "12", "--p", "5x0.9,6x0.6", "--alpha", "local", "--malicious", "1"
     )
     assert result["alpha"] == [9] * 5 + [6] * 6
     assert result["slush"] == LocalSlushChain([9] * 5 + [6] * 6, 10, byzantine=1).accuracy(p)
@@ -153,16 +153,16 @@ def test_plots_are_pictures(arguments: list[str], suffix: str, tmp_path: Path) -
 
 
 def test_byzantine_warning_is_one_line_and_in_the_json() -> None:
-    result = run("theory", "absorption", "--n", "31", "--byzantine", "7", "--json")
+    result = run("theory", "absorption", "--n", "31", "--malicious", "7", "--json")
     assert result.returncode == 0
     (line,) = result.stderr.splitlines()
-    assert line.startswith("folkmoot: warning: byzantine=7 >= alpha=6")
+    assert line.startswith("folkmoot: warning: 7 Byzantine participants reach alpha = 6")
     assert json.loads(result.stdout)["warnings"] == [line.removeprefix("folkmoot: warning: ")]
 
 
 def test_byzantine_warning_comes_once_with_a_plot_too(tmp_path: Path) -> None:
     path = tmp_path / "picture.png"
-    result = run("theory", "threshold", "--n", "31", "--byzantine", "20", "--plot", str(path))
+    result = run("theory", "threshold", "--n", "31", "--malicious", "20", "--plot", str(path))
     warning, wrote = result.stderr.splitlines()
     assert warning.startswith("folkmoot: warning: ")
     assert wrote == f"wrote {path}"
@@ -181,7 +181,7 @@ def test_byzantine_warning_comes_once_with_a_plot_too(tmp_path: Path) -> None:
             "theory absorption --n 20 --alpha 5",
             "--alpha must satisfy k/2 < alpha <= k: got --alpha 5, --k 10",
         ),
-        ("theory absorption --n 20 --byzantine 20", "0 <= byzantine < n: got --byzantine 20, --n 20"),
+        ("theory absorption --n 20 --malicious 20", "0 <= malicious < n: got --malicious 20, --n 20"),
         (
             "theory absorption --n 20 --sampling self",
             "must be one of everyone, others: got 'self'",

@@ -10,9 +10,14 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from folkmoot import Clustering, ClusteringWarning, cluster
-from folkmoot.adversaries import PARTITION_ATTACKS, CliquePartition, partitions_handed_in
 from folkmoot.arrays import Ints
-from folkmoot.baselines import bipartite_consensus, evidence_accumulation
+from folkmoot.clustering import (
+    PARTITION_ATTACKS,
+    CliquePartition,
+    bipartite_consensus,
+    evidence_accumulation,
+    partitions_handed_in,
+)
 from support.planted import planted
 
 N, LIARS = 15, 8
@@ -115,7 +120,7 @@ def test_objects_that_some_have_not_seen() -> None:
 def test_weights_by_hand() -> None:
     """max(A - max(.02, 4/M), 0)^1.5 / sum A^4, own weight that of the best peer; A by scikit-learn."""
     from folkmoot.clustering.listening import Revealed
-    from folkmoot.partitions import numbered
+    from folkmoot.votes import numbered
 
     partitions, _ = planted(5, 200, 3, 0.3, seed=10)
     partitions[4] = partitions[3]
@@ -168,8 +173,8 @@ def test_number_of_clusters_is_where_the_spectrum_falls_most_among_those_that_we
 
 def test_the_fall_of_the_spectrum_by_hand() -> None:
     """The eigenvalues are those of the dense, normalised graph; none is looked at beyond the range."""
-    from folkmoot.baselines.consensus_partitions import Bipartite
-    from folkmoot.partitions import numbered
+    from folkmoot.clustering.consensus_partitions import Bipartite
+    from folkmoot.votes import numbered
 
     partitions = numbered(planted(6, 90, 4, 0.3, seed=2)[0])
     weights = np.array([1.0, 2.0, 0.5, 0.0, 1.5, 1.0])

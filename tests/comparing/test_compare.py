@@ -25,7 +25,7 @@ from folkmoot.aggregation import (
 )
 from folkmoot.arrays import Array, Ints
 from folkmoot.comparing import compare, report_on
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 
 def crowd(seed: int, participants: int = 7, inputs: int = 200, classes: int = 3) -> tuple[Ints, Ints]:
@@ -72,7 +72,7 @@ def test_plain_consensus_equals_the_majority_and_ties_share() -> None:
 
 def test_no_answer_is_not_right_and_coverage_says_so() -> None:
     votes, truth = VOTES.copy(), TRUTH
-    votes[0] = np.where(np.arange(200) % 10 == 0, truth, UNCOLOURED)  # always right, on one input in ten
+    votes[0] = np.where(np.arange(200) % 10 == 0, truth, NO_VOTE)  # always right, on one input in ten
     report = compare(votes, truth=truth)
     row = report.participants.rows[0]
     assert (row.score, row.coverage) == (0.1, 0.1)
@@ -86,11 +86,11 @@ def test_no_answer_is_not_right_and_coverage_says_so() -> None:
 
 def test_what_predict_fills_is_the_consensus() -> None:
     outcome = deliberate(VOTES, Council())
-    predicted = np.where(outcome.decision == UNCOLOURED, 0, outcome.decision)
+    predicted = np.where(outcome.decision == NO_VOTE, 0, outcome.decision)
     report = report_on(outcome, truth=TRUTH, predicted=predicted, filled="answered by the first of the tied")
     assert report.score() == pytest.approx(accuracy_score(TRUTH, predicted))
     assert report.main.coverage == 1
-    ties = int((outcome.decision == UNCOLOURED).sum())
+    ties = int((outcome.decision == NO_VOTE).sum())
     assert f"consensus: {ties} ties, answered by the first of the tied" in str(report)
 
 
@@ -121,7 +121,7 @@ def test_an_own_aggregation_is_refused_by_slush_in_one_line() -> None:
 
 
 def test_given_truth_is_used_and_not_scored() -> None:
-    gold = np.where(np.arange(200) < 50, TRUTH, UNCOLOURED)
+    gold = np.where(np.arange(200) < 50, TRUTH, NO_VOTE)
     report = compare(VOTES, truth=TRUTH, known=Known(truth=gold), aggregation=DawidSkene())
     assert report.scored == 150
     assert report.score("mean participant") == pytest.approx((VOTES[:, 50:] == TRUTH[50:]).mean())
@@ -239,9 +239,7 @@ def test_findings() -> None:
 
 
 def test_faults_and_silence() -> None:
-    outcome = deliberate(
-        np.vstack([VOTES, np.full((1, 200), UNCOLOURED)]), Council(), adversaries={1: Silent()}
-    )
+    outcome = deliberate(np.vstack([VOTES, np.full((1, 200), NO_VOTE)]), Council(), adversaries={1: Silent()})
     report = report_on(outcome, truth=TRUTH, faults={7: "no predict"})
     assert report.participants.rows[7].finding == "faulty: no predict"
     assert report.independence.participants == 6
@@ -300,10 +298,10 @@ def test_data_frames_bring_names_labels_and_truth(frame: pd.DataFrame) -> None:
     assert [row.name for row in report.participants.rows] == [f"w{i}" for i in range(7)]
     assert report.labels == LABELS.tolist()
     outcome = deliberate(frame)
-    expected = [None if each == UNCOLOURED else LABELS[each] for each in deliberate(VOTES).decision]
+    expected = [None if each == NO_VOTE else LABELS[each] for each in deliberate(VOTES).decision]
     assert outcome.answers.tolist() == expected
     assert deliberate(frame, Slush(3, 2)).answers.tolist() == [
-        None if each == UNCOLOURED else LABELS[each] for each in deliberate(VOTES, Slush(3, 2)).decision
+        None if each == NO_VOTE else LABELS[each] for each in deliberate(VOTES, Slush(3, 2)).decision
     ]
 
 
@@ -332,10 +330,10 @@ def test_a_truth_that_nobody_voted_for_is_right_for_nobody() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "answer"), [({}, 1), ({"missing": "absent"}, 1), ({"missing": "uncoloured"}, -1)]
+    ("given", "answer"), [({}, 1), ({"missing": "absent"}, 1), ({"missing": "present"}, -1)]
 )
 def test_a_missing_vote_means_the_same_to_all(given: Any, answer: int) -> None:
     """Absent is what is meant unless told otherwise; one vote of three is never two equal answers."""
-    votes = [[1], [UNCOLOURED], [UNCOLOURED]]
+    votes = [[1], [NO_VOTE], [NO_VOTE]]
     assert deliberate(votes, Slush(2, 2), **given).decision == [answer]
     assert compare(votes, Slush(2, 2), repeats=1, **given).main.answers == [[answer]]

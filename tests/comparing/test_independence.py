@@ -10,7 +10,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from folkmoot.arrays import Floats, Ints
 from folkmoot.comparing.independence import Independence, few, find_independence
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 
 def found(votes: Ints, truth: Ints | None = None) -> Independence:
@@ -52,10 +52,10 @@ def test_equal_participants_are_one_vote() -> None:
 
 def test_missing_votes_are_left_out_pair_by_pair() -> None:
     votes, truth = crowd(1, 6, 300, 3)
-    votes[np.random.default_rng(2).random(votes.shape) < 0.4] = UNCOLOURED
+    votes[np.random.default_rng(2).random(votes.shape) < 0.4] = NO_VOTE
     covariances, variances = [], []
     for i, j in itertools.combinations(range(6), 2):
-        both = (votes[i] != UNCOLOURED) & (votes[j] != UNCOLOURED)
+        both = (votes[i] != NO_VOTE) & (votes[j] != NO_VOTE)
         a, b = ((votes[each] != truth)[both].astype(float) for each in (i, j))
         covariances.append(np.cov(a, b, ddof=0)[0, 1])
         variances.append((a.var() + b.var()) / 2)
@@ -89,7 +89,7 @@ def test_groups_have_the_same_wrong_answers_on_half_of_the_inputs_on_which_eithe
     votes, truth = crowd(4, 9, 500, 5)
     votes[3] = np.where(rng.random(500) < 0.9, votes[2], votes[3])
     votes[8] = np.where(rng.random(500) < 0.9, votes[7], votes[8])
-    votes[rng.random(votes.shape) < 0.1] = UNCOLOURED
+    votes[rng.random(votes.shape) < 0.1] = NO_VOTE
     together = set()
     for i, j in itertools.combinations(range(9), 2):
         both = (votes[i] >= 0) & (votes[j] >= 0)

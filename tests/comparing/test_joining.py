@@ -83,7 +83,7 @@ def test_rows_of_strangers_alone_say_what_to_do() -> None:
     table = compare_alone(ACCURACY, np.array([[1, 0]]), truth, truth, ["x", "y"], ["a"])
     assert (table.rows, table.overall, table.strangers) == ((), None, 2)
     assert "none of the 2 test rows is of a participant's group" in table.summary
-    assert "--test-rows 0.2" in str(table)
+    assert "test on a share of every group" in str(table)
 
 
 def test_of_many_groups_the_clearest_are_printed(tmp_path: Path) -> None:

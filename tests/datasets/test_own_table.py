@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -72,3 +73,28 @@ def test_training_and_test_rows_may_be_written_differently(patients: pd.DataFram
     assert data.y_test.tolist() == (grades["ill"].iloc[40:] == 1.5).astype(int).tolist()
     assert data.X_test is not None
     np.testing.assert_array_equal(data.X_test[:, 0], grades["age"].iloc[40:])
+
+
+@pytest.mark.parametrize(
+    ("values", "numeric"),
+    [
+        (list(range(10)), False),  # digits
+        (list(range(1, 7)), False),  # grades: at most 20
+        (list(range(27, 74)), True),  # 47 scores, which no class is numbered by
+        (list(range(62)), False),  # 62 characters, numbered from 0
+        (list(range(1, 48)), False),
+        ([0.5 * i for i in range(30)], True),
+        ([*range(30), 99], True),  # a gap
+        (list(range(70)), True),  # more than the root of 4,000
+        (["a", *map(str, range(40))], False),
+    ],
+    ids=["digits", "grades", "scores", "from 0", "from 1", "halves", "gap", "many", "words"],
+)
+def test_a_column_is_numbers_if_no_class_would_be_named_so(
+    tmp_path: Path, values: list[Any], numeric: bool
+) -> None:
+    rows = 4000
+    frame = pd.DataFrame({"site": np.arange(rows) % 5, "a": np.arange(rows) % 13, "b": np.arange(rows) % 7})
+    frame["target"] = [values[i % len(values)] for i in range(rows)]
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    assert read_table(tmp_path / "table.csv", target="target", group="site").numeric == numeric

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from folkmoot.client import Client, NodeAwayError
 from folkmoot.local.held_ports import HeldPorts
+from folkmoot.node.client import Client, NodeAwayError
 
 yaml = pytest.importorskip("yaml", reason="there is no yaml here: pip install pyyaml")
 DEPLOY = Path(__file__).parents[2] / "deploy"

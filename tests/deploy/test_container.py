@@ -114,7 +114,7 @@ class TestContainer:
         assert told.returncode == 0, told.stdout + told.stderr
         assert json.loads(told.stdout)["fine"]
         # As the container is run by default, until it is stopped as podman stops it.
-        model = "timeout --signal=TERM 90 folkmoot node run /var/lib/folkmoot/north"
+        model = "timeout --signal=TERM 90 folkmoot node run --node /var/lib/folkmoot/north"
         ran = buildah("run", name, "--", "sh", "-c", model)
         events = [json.loads(line) for line in ran.stderr.splitlines() if line.startswith("{")]
         assert [each["event"] for each in events] == ["listening", "stopped"], ran.stderr
@@ -123,7 +123,10 @@ class TestContainer:
     def test_it_starts_a_node_by_itself(self, container: tuple[Buildah, str]) -> None:
         buildah, name = container
         told = json.loads(buildah("inspect", name).stdout)["OCIv1"]["config"]
-        assert (told["Entrypoint"], told["Cmd"]) == (["folkmoot"], ["node", "run", "/var/lib/folkmoot/node"])
+        assert (told["Entrypoint"], told["Cmd"]) == (
+            ["folkmoot"],
+            ["node", "run", "--node", "/var/lib/folkmoot/node"],
+        )
         assert (told["User"], told["StopSignal"]) == ("10654", "SIGTERM")
         assert list(told["Volumes"]) == ["/var/lib/folkmoot"]
 
@@ -135,8 +138,8 @@ def test_the_container_runs_what_the_unit_runs() -> None:
     for setting in ("OMP_NUM_THREADS=1", "NUMBA_CACHE_DIR=/var/cache/folkmoot"):
         assert setting in unit
         assert setting in text
-    assert 'CMD ["node", "run", "/var/lib/folkmoot/node"]' in text
-    assert "ExecStart=/opt/folkmoot/bin/folkmoot node run /var/lib/folkmoot/" in unit
+    assert 'CMD ["node", "run", "--node", "/var/lib/folkmoot/node"]' in text
+    assert "ExecStart=/opt/folkmoot/bin/folkmoot node run --node /var/lib/folkmoot/" in unit
     assert not re.search(r"\b[\w-]+\.(io|com|org)/", text)
 
 

@@ -20,8 +20,8 @@ from pathlib import Path
 import pytest
 
 from folkmoot import __version__
-from folkmoot.client import SOCKET, Client
-from folkmoot.extras import EXTRAS, ExtraName, to_install
+from folkmoot.machine import EXTRAS, ExtraName, to_install
+from folkmoot.node.client import SOCKET, Client
 from support.fresh import ROOT, Fresh, build
 from support.onnx_files import write_onnx
 
@@ -117,8 +117,9 @@ def test_demo_and_local_work_from_the_wheel_alone(base: Fresh) -> None:
 
 
 @pytest.mark.slow
-def test_experiments_need_the_wheel_alone(base: Fresh) -> None:
+def test_experiments_need_the_wheel_with_plots_alone(wheel: Path, tmp_path: Path) -> None:
     """Without the data the experiments that need it say which extra they miss; the others run."""
+    base = Fresh(tmp_path, wheel, ["plots"])
     _with_experiments(base)
     quick = base.python(
         f"from experiments.__main__ import main\n"
@@ -150,7 +151,7 @@ def test_a_page_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
     assert made.returncode == 0, made.stderr
     made = fresh.folkmoot("roster", "make", "north/north.line")
     assert made.returncode == 0, made.stderr
-    command = fresh.command("node", "run", "north")
+    command = fresh.command("node", "run", "--node", "north")
     with (fresh.work / "log").open("wb") as log:
         node = subprocess.Popen(
             [*command, "--page", "127.0.0.1:0"], cwd=fresh.work, env=fresh.environ, stderr=log
@@ -214,6 +215,12 @@ print("yes" if len(read_votes(Path("votes.parquet")).workers) == 2 else "no")
 import numpy as np
 from folkmoot.node.service.models import load_model
 print("yes" if len(load_model("model.onnx").predict(np.eye(3))) == 3 else "no")
+""",
+    "plots": """
+import numpy as np
+from folkmoot import compare
+compare(np.array([[0, 1], [0, 1], [1, 1]])).plot().savefig("picture.png")
+print("yes")
 """,
     "page": """
 from folkmoot.node.service.operation import door_of_nodes

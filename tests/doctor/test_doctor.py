@@ -20,10 +20,9 @@ from typing import Any
 import pytest
 
 from folkmoot.doctor import machine
-from folkmoot.doctor.examining import examine
-from folkmoot.doctor.finding import Finding
+from folkmoot.doctor.examining import Finding, examine
 from folkmoot.doctor.node_folder import node_folder
-from folkmoot.extras import EXTRAS, to_install
+from folkmoot.machine import EXTRAS, to_install
 from folkmoot.node.membership import identity
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.storage.storage import DATABASE, create_storage

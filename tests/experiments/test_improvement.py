@@ -37,7 +37,7 @@ from experiments.improvement.writers import LOGISTIC, Setting, Voted, Writers, d
 from folkmoot.learning.check_rows import shown_places
 from folkmoot.learning.own_rows import OwnRows
 from folkmoot.learning.pseudo_labels import agree_on_labels
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 from support.femnist_samples import make_rows, write_parquet
 
 pytestmark = pytest.mark.slow
@@ -66,13 +66,13 @@ def test_liars_are_six_of_ten_and_tell_what_their_name_says(drawn: Writers) -> N
     truth = np.concatenate([drawn.y, drawn.pool_truth])
     assert len(liars_in(drawn, NOBODY)) == 0
     assert len(liars_in(drawn, CLIQUE)) == 6
-    assert (story_of(drawn, NOBODY) == UNCOLOURED).all()
+    assert (story_of(drawn, NOBODY) == NO_VOTE).all()
     assert (story_of(drawn, WRONG) == 1 - truth).all()
     assert 0.35 < (story_of(drawn, CLIQUE) == truth).mean() < 0.65
     spared = story_of(drawn, SPARING)
-    assert (spared[: N * ROWS] == UNCOLOURED).all()  # honest on rows that anybody shows
+    assert (spared[: N * ROWS] == NO_VOTE).all()  # honest on rows that anybody shows
     np.testing.assert_array_equal(spared[N * ROWS :], story_of(drawn, CLIQUE)[N * ROWS :])
-    struck = story_of(drawn, STEALTHY) != UNCOLOURED
+    struck = story_of(drawn, STEALTHY) != NO_VOTE
     assert 0.15 < struck.mean() < 0.35
     assert (story_of(drawn, STEALTHY)[struck] != truth[struck]).all()
 

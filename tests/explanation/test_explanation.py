@@ -288,6 +288,6 @@ def test_bad_input() -> None:
 def test_a_single_vote_was_for_a_label() -> None:
     outcome = deliberate(np.array([[0], [1], [2]]), Slush(2, 2), rounds=2)
     assert str(explain(outcome, 0).sentence).startswith(
-        "There is no answer: at first 1 was for colour 0, 1 for colour 1"
+        "There is no answer: at first 1 was for class 0, 1 for class 1"
     )
-    assert " rounds 1 is for colour 0, 1 for colour 1 and 1 for colour 2, and" in explain(outcome, 0).sentence
+    assert " rounds 1 is for class 0, 1 for class 1 and 1 for class 2, and" in explain(outcome, 0).sentence

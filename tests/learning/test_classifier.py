@@ -196,12 +196,12 @@ def test_copies_answer_alike() -> None:
     [
         (
             {"protocol": Slush(2, 2), "aggregation": DawidSkene()},
-            "Slush is for plain votes: take proto",
+            "Slush is for plain votes: leave out aggregation",
         ),
         ({"protocol": Slush(2, 2), "voting": "probabilities"}, "Slush is for plain votes"),
-        ({"aggregation": Pool()}, "Pool takes probabilities, not labels: it needs voting='probabilities'"),
-        ({"aggregation": DawidSkene(), "voting": "probabilities"}, "needs voting='labels'"),
-        ({"aggregation": Median()}, "Median takes numbers, not labels: it is for ConsensusRegressor"),
+        ({"aggregation": Pool()}, "Pool takes probabilities, not labels: it needs voting=probabilities"),
+        ({"aggregation": DawidSkene(), "voting": "probabilities"}, "needs voting=labels"),
+        ({"aggregation": Median()}, "Median takes numbers, not labels: it is for a target of numbers"),
         ({"voting": "loud"}, "voting must be 'labels' or 'probabilities': got 'loud'"),
         ({"abstain_below": 0.5}, "needs a label for the inputs that are not answered"),
         ({"abstain_below": 0.5, "reject_label": "a"}, "reject_label must be a number"),
@@ -218,7 +218,7 @@ def test_parts_that_do_not_go_together(settings: dict[str, Any], message: str) -
     [
         ({"a": GaussianNB()}, {}, TypeError, r"got a dict; write list\(models.items\(\)\)"),
         (MODELS, {"protocol": "slush"}, TypeError, "protocol must be Council"),
-        (MODELS, {"aggregation": "plurality"}, TypeError, "aggregation must be one of folkmoot.aggregation"),
+        (MODELS, {"aggregation": 5}, TypeError, "aggregation must be one of folkmoot.aggregation"),
         ([GaussianNB()] * 3, {"prefit": True}, ValueError, "'gaussiannb-1'.*is not fitted; fit it first"),
         ([len, len], {"prefit": True}, TypeError, "must have predict"),
     ],
@@ -262,10 +262,10 @@ def test_liars_are_an_experiment() -> None:
     moot = ConsensusClassifier([DecisionTreeClassifier()] * 9, random_state=0).fit(X[:1000], y[:1000])
     honest = moot.deliberate(X[1000:])
     lied = moot.deliberate(X[1000:], y[1000:], adversaries=4)
-    assert (len(lied.liars), len(honest.liars)) == (4, 0)
+    assert (len(lied.malicious), len(honest.malicious)) == (4, 0)
     votes = np.array(honest.votes)
     right = y[1000:]
-    assert (np.array(lied.votes)[list(lied.liars)] != right).all()
+    assert (np.array(lied.votes)[list(lied.malicious)] != right).all()
     assert lied.accuracy(right) < honest.accuracy(right)
     np.testing.assert_array_equal(honest.decision, aggregate(votes).decision)
 

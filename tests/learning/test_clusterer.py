@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from folkmoot import ClusteringWarning, ConsensusClusterer, cluster
-from folkmoot.adversaries import CliquePartition, RandomPartition
+from folkmoot.clustering import CliquePartition, RandomPartition
 from folkmoot.learning import ParticipantWarning
 
 X, Y = make_blobs(240, 6, centers=4, cluster_std=2.5, random_state=5)

@@ -57,12 +57,16 @@ def test_the_new_model_is_that_of_own_rows_and_agreed_ones(
     found = moot.improvement_
     name = data.participants[3]
     own = data.rows(name)
-    X, y = np.concatenate([data.X[own], data.X_test[:300]]), np.concatenate([data.y[own], found.labels[3]])
+    X, y = np.concatenate([data.X[own], data.X_test[:300]]), np.concatenate([data.y[own], found.agreed[3]])
     np.testing.assert_allclose(moot.estimators_[3].theta_, GaussianNB().fit(X, y).theta_)
-    alone = GaussianNB().fit(data.X_test[:300], found.labels[3])
-    assert found.changes[3].after == (alone.predict(data.X[own]) == data.y[own]).sum()
+    alone = GaussianNB().fit(data.X_test[:300], found.agreed[3])
+    assert found.changes[3].became == (alone.predict(data.X[own]) == data.y[own]).mean()
     person = moot.participants_[3]
-    assert (person.right, person.held_out, person.rows) == (found.changes[3].after, len(own), len(own) + 300)
+    assert (person.accuracy, person.held_out, person.rows) == (
+        found.changes[3].became,
+        len(own),
+        len(own) + 300,
+    )
     np.testing.assert_allclose(
         found.changes[3].model.theta_, GaussianNB().fit(data.X[own], data.y[own]).theta_
     )

@@ -88,7 +88,7 @@ def test_prefit_models_need_rows_and_their_clones_are_fitted_to_these(people: An
     moot.fit(X, y, groups=np.array(names)[groups]).improve(pool)
     both = (
         np.concatenate([X[groups == 2], pool]),
-        np.concatenate([y[groups == 2], moot.improvement_.numbers[2]]),
+        np.concatenate([y[groups == 2], moot.improvement_.agreed[2]]),
     )
     np.testing.assert_allclose(moot.estimators_[2].predict(pool), Ridge(0.1).fit(*both).predict(pool))
     off_before = fitted[2].predict(X[groups == 2]) - y[groups == 2]

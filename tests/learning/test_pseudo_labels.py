@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from folkmoot.comparing import ACCURACY
 from folkmoot.learning.own_rows import OwnRows, speaks_against
 from folkmoot.learning.pseudo_labels import (
     PSEUDO_COUNTS,
     RULE,
-    Reviewed,
+    ReviewedPeers,
     agree_on_labels,
     blocks_of,
     matched,
@@ -48,7 +49,7 @@ def test_copies_share_one_voice_and_the_silent_have_none_to_share() -> None:
     np.testing.assert_allclose(voices_in(votes), [1, 1 / 3, 1, 1 / 3, 1 / 3])
 
 
-def reviewed(answers: Any, own: int, rows: OwnRows, pool: Any, voice: Any) -> Reviewed:
+def reviewed(answers: Any, own: int, rows: OwnRows, pool: Any, voice: Any) -> ReviewedPeers:
     return review(blocks_of(answers), answers[own], own, rows, pool, voice, RULE)
 
 
@@ -140,7 +141,7 @@ def test_own_rows_speak_against_what_chance_does_as_well_or_what_loses_rows(
     before: int, after: int, why: str | None
 ) -> None:
     rows = np.arange(20)
-    found = speaks_against(rows < before, rows < after, 2)
+    found = speaks_against(ACCURACY, (rows < before).astype(float), (rows < after).astype(float), 1 / 2)
     assert (found is None) if why is None else (found is not None and why in found)
 
 
@@ -156,9 +157,12 @@ def test_own_rows_speak_against_what_chance_does_as_well_or_what_loses_rows(
 def test_labels_on_which_rows_or_peers_differ_or_that_add_nothing_speak_against_the_model_as_well(
     enough: dict[str, float], too_little: dict[str, float], why: str
 ) -> None:
-    rows = np.arange(20)
-    assert speaks_against(rows < 10, rows < 18, 2, **enough) is None
-    found = speaks_against(rows < 10, rows < 18, 2, **too_little)
+    def footing(steady: float = 1.0, shared: float = 1.0, gain: float = 1.0) -> tuple[float, float, float]:
+        return steady, shared, gain
+
+    before, after = ((np.arange(20) < many).astype(float) for many in (10, 18))
+    assert speaks_against(ACCURACY, before, after, 1 / 2, footing(**enough)) is None
+    found = speaks_against(ACCURACY, before, after, 1 / 2, footing(**too_little))
     assert found is not None
     assert why in found
 

@@ -12,9 +12,10 @@ from sklearn.linear_model import Lasso, LinearRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from folkmoot.aggregation import HoldoutTrust, Mean, Median, Plurality, TrimmedMean
+from folkmoot.aggregation import HoldoutTrust, Known, Mean, Median, Plurality, Rows, TrimmedMean
 from folkmoot.learning import ConsensusRegressor
 from folkmoot.learning.participants import ParticipantWarning
+from folkmoot.simulation.council import CouncilOutcome
 
 
 class Says(RegressorMixin, BaseEstimator):
@@ -46,7 +47,7 @@ def test_one_liar_of_four_moves_nothing_out_of_the_honest_range() -> None:
     X, y = load_diabetes(return_X_y=True)
     moot = ConsensusRegressor([Ridge(0.1)] * 4, random_state=0).fit(X[:300], y[:300])
     outcome = moot.deliberate(X[300:], adversaries=1)
-    (liar,) = outcome.liars
+    (liar,) = outcome.malicious
     honest = np.delete(moot.votes(X[300:]), liar, axis=0)
     assert (outcome.decision >= honest.min(axis=0)).all()
     assert (outcome.decision <= honest.max(axis=0)).all()
@@ -75,7 +76,7 @@ def test_several_outputs() -> None:
 def test_what_it_refuses() -> None:
     X, y = load_diabetes(return_X_y=True)
     with pytest.raises(
-        ValueError, match="Plurality takes labels, not numbers: it is for ConsensusClassifier"
+        ValueError, match="Plurality takes labels, not numbers: it is for a target of classes"
     ):
         ConsensusRegressor([Ridge()] * 3, aggregation=Plurality()).fit(X, y)
     with pytest.raises(ValueError, match="is a classifier"):
@@ -101,6 +102,45 @@ def test_contract(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-def test_holdout_trust_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match=r"take PeerReview\(rows=10\)"):
-        ConsensusRegressor([Ridge()], aggregation=HoldoutTrust()).fit([[0.0], [1.0]] * 10, [0.0, 1.0] * 10)
+def test_holdout_trust_knows_what_each_said_of_its_own_rows_and_nothing_else() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    models = [Ridge(10.0**-i).fit(X[i:200:7], y[i:200:7]) for i in range(7)]
+    names = np.array([f"ridge-{i + 1}" for i in range(7)])
+    whose = np.arange(100) % 7
+    moot = ConsensusRegressor(models, prefit=True, aggregation=HoldoutTrust())
+    moot.fit(X[200:300], y[200:300], groups=names[whose])
+    said = np.array([model.predict(X[200:300]) for model in models])
+    rows = Rows(np.where(whose == np.arange(7)[:, None], said, np.nan), y[200:300], whose)
+    table = np.array([model.predict(X[300:]) for model in models])
+    final = HoldoutTrust().final_votes(table, Known(rows=rows))
+    assert not final.fell_back
+    np.testing.assert_allclose(moot.predict(X[300:]), np.median(final.votes, axis=0))
+    np.testing.assert_allclose(moot.predict(X[300:], groups=["ridge-3"] * 142), final.votes[2])
+
+
+def test_holdout_trust_of_fitted_models_hears_more_of_those_who_know_more() -> None:
+    """Four of nine participants have numbers that tell nothing; of the others each weighs more."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(540, 3))
+    truth = X @ [3.0, -2.0, 1.0]
+    groups = np.arange(360) % 9
+    y = truth[:360] + rng.normal(size=360)
+    for i in range(4):
+        y[groups == i] = rng.permutation(y[groups == i])
+    moot = ConsensusRegressor([Ridge(0.1)], aggregation=HoldoutTrust(), random_state=0)
+    outcome = moot.fit(X[:360], y, groups=groups).deliberate(X[360:])
+    assert isinstance(outcome, CouncilOutcome)
+    final = outcome.final
+    assert final is not None
+    assert final.weights is not None
+    assert not final.fell_back
+    assert final.weights[4:, 4:].sum(axis=1).min() > 0.9  # of 5 / 9 if all counted alike
+    error = np.sqrt(np.mean((moot.predict(X[360:]) - truth[360:]) ** 2))
+    moot.set_params(aggregation=Median())
+    assert error < 0.75 * np.sqrt(np.mean((moot.predict(X[360:]) - truth[360:]) ** 2))
+
+
+def test_holdout_trust_without_rows_says_what_is_missing() -> None:
+    moot = ConsensusRegressor([Says([1.0]), Says([2.0])], prefit=True, aggregation=HoldoutTrust())
+    with pytest.raises(ValueError, match=r"needs rows that the models were not fitted on: fit\(X, y\)"):
+        moot.fit()

@@ -306,9 +306,14 @@ def test_base64_with_bits_to_spare_is_refused() -> None:
 
 
 def test_another_roster_is_named() -> None:
+    """Whether it has more members, fewer, or as many."""
     world = played("one poll")
-    for roster in (keys_and_roster(5)[1], Roster(world.roster, tolerated=0)):
-        with pytest.raises(ValueError, match=r"of another moot|cannot be read"):
+    n = len(world.roster)
+    for roster in (*(keys_and_roster(n + more)[1] for more in (1, -1)), Roster(world.roster, tolerated=0)):
+        both = (
+            f"has the digest {world.roster.digest[:16]}, and this roster has {roster.digest[:16]}: give the"
+        )
+        with pytest.raises(ValueError, match=both):
             verify(certificate(world), roster)
 
 

@@ -27,7 +27,7 @@ THROWN: Final = 6000  # damaged frames, at a node
 MOST_BYTES: Final = 2 << 20  # that are allocated while one is read, all samples being below 10 kB
 
 SOURCE: Final = Path(folkmoot.__file__).parent
-PLACES: Final = ("node/**/*.py", "files/*.py", "sandbox/*.py", "client.py")
+PLACES: Final = ("node/**/*.py", "files/*.py", "sandbox/*.py")
 # Functions that read are those which call one of these, or are called so and take bytes, text or a file.
 CALLS: Final = {
     "msgspec.msgpack.decode", "msgspec.json.decode", "json.loads", "tomllib.loads",
@@ -40,7 +40,7 @@ TAKEN: Final = ("bytes", "str", "Path", "Path | str")
 OWN: Final = {
     "node.membership.identity:create", "node.membership.identity:_read_key",
     "node.membership.identity:_read_certificate", "node.service.node_file:read_node_file",
-    "node.web.tokens:read_token", "node.session.frames:_STORED", "node.session.frames:read_stored",
+    "node.web.guard:read_token", "node.session.frames:_STORED", "node.session.frames:read_stored",
     "node.storage.storage:_EVIDENCE", "node.storage.storage:Storage._amend",
     "node.storage.storage:Storage.motion", "node.storage.storage:Storage.since",
     "node.service.asking:Asking.kept", "node.service.asking:Asking.take_up",

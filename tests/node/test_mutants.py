@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 
 from folkmoot.node.review import ballots_of
-from folkmoot.node.session import agreement
+from folkmoot.node.session import agreement, poll
 from folkmoot.node.session.agreement import Agreement
+from folkmoot.node.session.desk import Desk
 from folkmoot.node.session.frames import Reveal, Told, read
 from folkmoot.node.session.poll import Poll, RevealSource
 from folkmoot.node.session.sets import value_of
 from folkmoot.node.session.statement import NIL, Kind
 from folkmoot.node.session.terms import Terms
-from support.node.schedule import Schedule, relocking, says
+from support.node.schedule import HeldUp, Rushed, Schedule, relocking, says
 from support.node.splits import found_together, is_split, two_faced
 from support.node.storms import check, play
 from support.node.world import Node, World
@@ -84,6 +85,56 @@ def test_without_the_rule_of_inclusion_a_proposer_leaves_out_whom_it_likes(
         except AssertionError as error:
             left_out += "left out" in str(error)
     assert left_out > 0
+
+
+def left_out_by_a_liar(*, hidden: bool) -> set[int]:
+    """Members that were held up in stage 0 and are not in the table."""
+    world = HeldUp(hidden=hidden)
+    world.run(30.0, world.decided)
+    assert world.decided()
+    return {*world.held_up} - tables(world)[0].keys()
+
+
+@pytest.mark.parametrize("hidden", [False, True], ids=["in the open", "hidden"])
+def test_who_learnt_late_what_to_reveal_is_not_left_out(hidden: bool) -> None:
+    assert not left_out_by_a_liar(hidden=hidden)
+
+
+def test_without_a_longer_wait_for_reveals_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(poll, "HELD_UP", 0)
+    assert left_out_by_a_liar(hidden=False)
+
+
+def test_where_only_the_first_to_reveal_is_asked_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Liars reveal before anybody else, and keep a member from asking others."""
+    monkeypatch.setattr(Desk, "_hurried", property(lambda self: dict(list(self._overtaken.items())[:1])))
+    assert left_out_by_a_liar(hidden=True)
+
+
+def left_out_after_two_rounds() -> bool:
+    """Whether a slow member is left out by whom proposes after two rounds that liars wasted."""
+    world = Rushed()
+    world.run(30.0, world.decided)
+    assert world.decided()
+    return world.slow not in tables(world)[0]
+
+
+def test_wasted_rounds_do_not_leave_the_slowest_out() -> None:
+    assert not left_out_after_two_rounds()
+
+
+def test_where_a_statement_must_be_held_longer_in_later_rounds_they_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real = Agreement._include_ok
+
+    def growing(self: Agreement, body: bytes, now: float) -> Any:
+        long = now - 2 * self.pace.of(self.round)
+        new = all(self.source.since.get(i, now) > long for i in self.source.lacks(body))
+        return YES if new and now >= self._from(4) else real(self, body, now)
+
+    monkeypatch.setattr(Agreement, "_include_ok", growing)
+    assert left_out_after_two_rounds()
 
 
 def locked_without_the_slowest() -> tuple[Schedule, int]:

@@ -152,6 +152,22 @@ def test_peer_review_is_that_of_the_library() -> None:
     assert (ballots_of(header, 1).unpack(found.ballot) == expected).all()
 
 
+def test_inputs_of_the_motion_tell_what_is_near() -> None:
+    header, first, (rows, labels, asked), (votes, batch, _) = reviewed(LIARS)
+    found = final_votes(header, N, ME, first, Knowledge(), batch)
+    place = {row.tobytes(): i for i, row in enumerate(batch)}
+    places = sorted(
+        (place[row.tobytes()], i, label) for i in rows for row, label in zip(rows[i], labels[i], strict=True)
+    )
+    where, owner, truth = (np.array(each) for each in zip(*places, strict=True))
+    inputs = [place[row.tobytes()] for row in asked]
+    shown = Rows(votes[:, where], truth, owner, batch[where])
+    known = Known(classes=2, rows=shown, inputs=batch[inputs], judges=np.array([ME]))
+    expected = PeerReview(expert=None).final_votes(votes[:, inputs], known).votes[ME]
+    assert (ballots_of(header, 1).unpack(found.ballot) == expected).all()
+    assert right(header, found) > 0.9
+
+
 def test_without_the_asker_nobody_knows_what_is_asked() -> None:
     header, first, *_ = reviewed([])
     del first[0][0]

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from folkmoot.client import NodeAwayError, NodeRefusal
 from folkmoot.local.processes import Member, Nodes, prepare
 from folkmoot.node.certificate import verify
+from folkmoot.node.client import NodeAwayError, NodeRefusal
 from folkmoot.node.session.frames import Told, read
 from folkmoot.node.session.statement import NIL, Kind
 from folkmoot.node.wire.messages import SESSION, kind_of

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from folkmoot.node.membership.members import members_of
 from folkmoot.node.review import ballots_of
 from folkmoot.node.rosters.change import Change
 from folkmoot.node.session.book import contradict
@@ -87,7 +86,7 @@ def test_without_a_journal_it_contradicts_itself() -> None:
 def of_a_motion(records: list[bytes]) -> Motion:
     keys, roster = keys_and_roster(4)
     header = Header(bytes.fromhex(roster.digest), 0, bytes(16), 1e9, Terms(labels=("a", "b")), inputs=1)
-    return Motion(header, members_of(roster), 0, keys[0].sign, delta=0.25, records=records)
+    return Motion(header, roster.members, 0, keys[0].sign, delta=0.25, records=records)
 
 
 def of_a_change(records: list[bytes]) -> Change:

@@ -8,10 +8,11 @@ from functools import cache
 
 import pytest
 
+from folkmoot.node.evidence import Proven
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.service.interface import RosterChange
 from folkmoot.node.session.terms import Terms
-from folkmoot.node.verifying import Accused, Log, Motion, Succeeds, kind_of, verify
+from folkmoot.node.verifying import Log, Motion, Succeeds, kind_of, verify
 from support.node.filed import archive_of, file
 from support.node.members import Followers
 from support.node.signed import Twice, keys_and_roster, play
@@ -48,7 +49,7 @@ def test_each_file_says_what_it_is_and_shows_it() -> None:
         "a",
         "b",
     ]  # by hand, without the votes of who is struck: 2 of 3, 3 of 3
-    assert isinstance(accused, Accused)
+    assert isinstance(accused, Proven)
     assert accused.participant.name == ROSTER[2].name
     assert isinstance(log, Log)
     assert (log.node, log.first, log.forgotten, log.goes_on) == (ROSTER[0].name, 1, 0, False)

@@ -8,9 +8,9 @@ has not passed, for any label that its lock allows, which covers every first vot
 node. A liar says everything, to everybody, with whatever quorum set helps.
 
 The rules are not restated here. What follows for one node from one piece of evidence is tabulated by
-``Ballots`` itself (``local_table``), and compiled code looks it up for states of several nodes. What a node
-has decided is not part of a state: it may decide whenever a quorum has accepted, and that is asked of every
-state.
+``StatedBallots`` itself (``local_table``), and compiled code looks it up for states of several nodes. What
+a node has decided is not part of a state: it may decide whenever a quorum has accepted, and that is asked
+of every state.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from folkmoot.outlook.ballots import NONE, PHASES, Ballots, Phase
+from folkmoot.outlook.ballots import NONE, PHASES, Phase, StatedBallots
 
 LABELS = 2
 Array = np.ndarray[Any, Any]
@@ -84,7 +84,7 @@ def local_table(counters: int = 2) -> Local:
     )
 
 
-def _fired(ballots: Ballots, kind: str, phase: Phase, n: int, x: int) -> Ballots:
+def _fired(ballots: StatedBallots, kind: str, phase: Phase, n: int, x: int) -> StatedBallots:
     """Each column after one vote, or after the rules with one piece of evidence."""
     everywhere = np.ones(ballots.counter.shape, dtype=np.bool_)
     if kind == "vote":
@@ -98,15 +98,15 @@ def _fired(ballots: Ballots, kind: str, phase: Phase, n: int, x: int) -> Ballots
     return ballots
 
 
-def _ballots(states: list[tuple[int, ...]], counters: int) -> Ballots:
-    ballots = Ballots.none(counters, 1, len(states))
+def _ballots(states: list[tuple[int, ...]], counters: int) -> StatedBallots:
+    ballots = StatedBallots.none(counters, 1, len(states))
     table = np.array(states, dtype=np.int8).T
     ballots.said[:, :, 0] = table[:-1].reshape(len(PHASES), counters, -1)
     ballots.counter[0] = table[-1]
     return ballots
 
 
-def _rows(ballots: Ballots) -> list[tuple[int, ...]]:
+def _rows(ballots: StatedBallots) -> list[tuple[int, ...]]:
     said = ballots.said[:, :, 0].reshape(-1, ballots.counter.shape[1])
     return [tuple(row) for row in np.concatenate([said, ballots.counter]).T.tolist()]
 

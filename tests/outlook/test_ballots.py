@@ -10,7 +10,7 @@ from folkmoot.outlook.ballots import (
     NONE,
     PREPARE,
     PREPARED,
-    Ballots,
+    StatedBallots,
     preferred,
     wanted_by_first,
 )
@@ -18,9 +18,9 @@ from folkmoot.outlook.ballots import (
 YES = np.ones((1, 1), dtype=np.bool_)
 
 
-def one(**said: tuple[int, int]) -> Ballots:
+def one(**said: tuple[int, int]) -> StatedBallots:
     """One node that has said things of one input: ``commit=(1, 0)`` is a vote to commit (1, 0)."""
-    ballots = Ballots.none(3, 1, 1)
+    ballots = StatedBallots.none(3, 1, 1)
     phases = {"prepare": PREPARE, "prepared": PREPARED, "commit": COMMIT, "committed": COMMITTED}
     for phase, (counter, label) in said.items():
         ballots.said[phases[phase], counter - 1, 0, 0] = label

@@ -89,7 +89,7 @@ def test_exit_codes_and_json(tmp_path: Path) -> None:
         for key, each in organisations(9, 3, 5, 6).items()
         if each is not None
     ]
-    code, found = checked(written(tmp_path, nodes), "--seconds", "0.05")
+    code, found = checked(written(tmp_path, nodes), "--deadline", "50ms")
     assert (code, found["finished"], found["splitting_sets"]) == (3, False, None)
 
 
@@ -189,7 +189,7 @@ def test_bad_lists_are_one_line(tmp_path: Path, content: str, message: str) -> N
 def test_other_bad_input_is_one_line(tmp_path: Path) -> None:
     path = written(tmp_path, THREE)
     assert_refused("No such file", "theory", "quorum-sets", tmp_path / "none.json")
-    assert_refused("--seconds must be above 0", "theory", "quorum-sets", path, "--seconds", 0)
+    assert_refused("--deadline must be above 0", "theory", "quorum-sets", path, "--deadline", 0)
     assert_refused("must name a file ending in", "theory", "quorum-sets", path, "--plot", "x.txt")
 
 

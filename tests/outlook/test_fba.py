@@ -23,8 +23,8 @@ from folkmoot.adversaries import (
     Silent,
 )
 from folkmoot.outlook import FBA, QuorumSet, QuorumSystem, analyse, read_quorum_sets
-from folkmoot.outlook.ballots import Ballots, patience
-from folkmoot.outlook.evidence import Heard, Listening
+from folkmoot.outlook.ballots import StatedBallots, patience
+from folkmoot.outlook.evidence import HeardStatements, ListeningNode
 from folkmoot.outlook.fba import turn
 from folkmoot.protocols.sampling import Everyone
 
@@ -57,18 +57,20 @@ def each_for_itself(
 ) -> np.ndarray[Any, Any]:
     """The same talk by nodes that hear copies, keep clocks of their own, and go on until the last round."""
     names, inputs = list(sets), votes.shape[1]
-    listening, first = Listening(names, list(sets.values())), votes.astype(np.int8)
-    heard = Ballots.none(9, len(names), inputs)
-    nodes = [Ballots.none(9, 1, inputs) for _ in names]
+    listening, first = ListeningNode(names, list(sets.values())), votes.astype(np.int8)
+    heard = StatedBallots.none(9, len(names), inputs)
+    nodes = [StatedBallots.none(9, 1, inputs) for _ in names]
     waited = np.zeros(votes.shape, dtype=np.int64)
     for now in range(rounds):
         before = heard.counter.copy()
         for i, node in enumerate(nodes):
             at = before[[i]]
             due = (waited[[i]] >= patience(at)) & (at > 0) if now else np.ones((1, inputs), dtype=np.bool_)
-            told = Ballots(heard.said.copy(), before.copy(), heard.wanted.copy(), heard.decided.copy())
+            told = StatedBallots(heard.said.copy(), before.copy(), heard.wanted.copy(), heard.decided.copy())
             there = np.ones((1, inputs), dtype=np.bool_)
-            known = Heard(listening, np.array([i]), there, first.copy(), told, np.zeros(len(names), np.bool_))
+            known = HeardStatements(
+                listening, np.array([i]), there, first.copy(), told, np.zeros(len(names), np.bool_)
+            )
             turn(node, known, due, listening.named[[i]].astype(float), first[[i]], classes)
         for i, node in enumerate(nodes):
             heard.said[:, :, i] = node.said[:, :, 0]
@@ -96,7 +98,7 @@ def test_where_all_have_voted_it_makes_no_difference_what_those_without_a_vote_d
     liars: dict[int, Adversary] = {2: ConstantClass(1), 5: Equivocating()}
     absent, there = (
         deliberate(votes, alike(7, 5, delay=delay), adversaries=liars, missing=missing, rounds=30)
-        for missing in ("absent", "uncoloured")
+        for missing in ("absent", "present")
     )
     np.testing.assert_array_equal(absent.decisions, there.decisions)
     silent = dict.fromkeys(liars, Silent())
@@ -150,7 +152,7 @@ def test_five_rounds_and_a_message_for_every_step() -> None:
     outcome = deliberate(np.ones((4, 9), dtype=int), alike(4, 3))
     assert outcome.rounds.tolist() == [5] * 9
     assert outcome.queries == 5 * 4 * 3
-    assert outcome.settled.all()
+    assert outcome.converged.all()
     assert (outcome.decisions == 1).all()
 
 
@@ -158,7 +160,7 @@ def test_a_label_without_a_blocking_set_is_never_decided() -> None:
     """Three labels of four, so that no two agree but on the last input: nobody supports anything."""
     outcome = deliberate([[0, 0], [1, 0], [2, 1], [3, 2]], alike(4, 3), classes=4)
     assert outcome.decision.tolist() == [-1, 0]
-    assert outcome.settled.tolist() == [False, True]
+    assert outcome.converged.tolist() == [False, True]
 
 
 def test_a_liar_alone_brings_in_no_label() -> None:
@@ -186,7 +188,7 @@ def test_weights_say_what_is_preferred() -> None:
 
 def test_who_did_not_vote_may_be_absent_and_no_threshold_is_lowered_for_it() -> None:
     votes = [[1, 1], [1, 1], [1, -1], [-1, -1]]
-    here = deliberate(votes, alike(4, 3), missing="uncoloured")
+    here = deliberate(votes, alike(4, 3), missing="present")
     assert here.decision.tolist() == [1, 1]
     away = deliberate(votes, alike(4, 3))
     assert away.decision.tolist() == [1, -1]
@@ -257,7 +259,7 @@ def test_a_copycat_repeats_what_it_follows() -> None:
         ({"adversaries": {1: PerfectlyMalicious()}}, "must know the truth"),
         ({"rounds": -1}, "rounds"),
         ({"repeats": 0}, "repeats"),
-        ({"missing": "away"}, "missing must be 'uncoloured' or 'absent'"),
+        ({"missing": "away"}, "missing must be 'present' or 'absent'"),
         ({"seed": -1}, "seed"),
         ({"schedule": "all"}, "schedule must be 'one' or 'lockstep'"),
         ({"batch": "some"}, "batch must be 'independent' or 'shared'"),

@@ -29,7 +29,7 @@ def test_two_of_three_teams_decide(inner: Any) -> None:
     outcome = deliberate(votes_of((1, 1, 1), (0, 0, 0), (1, 1, 1)), Hierarchy(TEAMS, inner, TWO), rounds=500)
     assert outcome.decision.tolist() == [1]
     assert outcome.agreement.tolist() == [1.0]
-    assert outcome.settled.all()
+    assert outcome.converged.all()
 
 
 def test_an_undecided_team_sends_no_vote_and_is_told() -> None:
@@ -154,7 +154,7 @@ def test_thresholds_by_participant_go_with_them() -> None:
         for each in (alpha, 4)
     )
     assert own.decision.tolist() == strict.decision.tolist() == [0]
-    assert (own.settled.tolist(), strict.settled.tolist()) == ([True], [False])
+    assert (own.converged.tolist(), strict.converged.tolist()) == ([True], [False])
     assert strict.history is not None
     assert strict.history[0, 99].tolist() == [6, 4]  # nobody is turned before the delegates have talked
 

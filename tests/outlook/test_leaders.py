@@ -131,7 +131,7 @@ def test_law_of_colours(case: Any, schedule: Schedule) -> None:
     outcome = deliberate(
         np.repeat(np.array(votes)[:, None], trials, axis=1),
         Leaders(k, alpha, weights=weights),
-        missing="uncoloured",
+        missing="present",
         adversaries=liars,
         rounds=rounds,
         schedule=schedule,
@@ -168,7 +168,7 @@ class TestWhatALiarCosts:
         votes = np.ones((9, 4), dtype=int)
         liars: dict[int, Adversary] = {i: ConstantClass(0) for i in range(3)}
         outcome = deliberate(votes, Leaders(6, 4), adversaries=liars, rounds=30)
-        assert outcome.settled.all()
+        assert outcome.converged.all()
         assert (outcome.rounds == 0).all()
 
     def test_a_silent_leader_costs_its_round(self) -> None:
@@ -220,7 +220,7 @@ class TestWhereItIsTaken:
             ValueError, match=r"Leaders shows one query of all to all, so sampling must be Others"
         ):
             deliberate(votes, Leaders(2, 2), sampling=Neighbours(np.ones((4, 4)) - np.eye(4)))
-        assert deliberate(votes, Leaders(4, 3), sampling=Everyone()).settled.all()
+        assert deliberate(votes, Leaders(4, 3), sampling=Everyone()).converged.all()
         with pytest.raises(ValueError, match="Leaders takes no device"):
             deliberate(votes, Leaders(2, 2), device="cuda")
 

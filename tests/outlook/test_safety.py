@@ -222,16 +222,16 @@ def test_exploring_finds_the_split_if_a_rule_is_left_out(monkeypatch: pytest.Mon
 
 def test_exploring_finds_states_without_a_way_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """If whoever voted to commit voted no more; it is found though only some states have to be asked."""
-    vote = ballots.Ballots.vote
+    vote = ballots.StatedBallots.vote
 
-    def sulking(self: ballots.Ballots, counter: int, free: Any, when: Any) -> None:
+    def sulking(self: ballots.StatedBallots, counter: int, free: Any, when: Any) -> None:
         vote(self, counter, free, when & (self.locked() == ballots.NONE))
 
     rules = System(((3, 0b111),) * 3, liar=False).rules()
     kept = explore(table(2), rules, everyone(rules))
     assert stuck(table(2), table(3), rules, rules, kept.states) == 0
     assert 0 < kept.heard.sum() < len(kept.states)
-    monkeypatch.setattr(ballots.Ballots, "vote", sulking)
+    monkeypatch.setattr(ballots.StatedBallots, "vote", sulking)
     two, three = local_table(2), local_table(3)
     found = explore(two, rules, everyone(rules))
     assert stuck(two, three, rules, rules, found.states[found.heard]) > 0

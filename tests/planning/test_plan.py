@@ -18,7 +18,7 @@ from folkmoot.datasets import homogeneous_votes
 from folkmoot.planning import Plan, PlannedSetting
 from folkmoot.planning.candidates import queries
 from folkmoot.planning.crowd import Skilled
-from folkmoot.planning.evaluation import Moot
+from folkmoot.planning.evaluation import PlannedMoot
 from folkmoot.planning.setting import best_first
 from folkmoot.theory import SlushChain, majority_accuracy
 from support.oracles import planning as oracle
@@ -178,7 +178,7 @@ def test_condorcet_more_participants_and_better_ones_help_and_liars_do_not() -> 
 @given(n=st.integers(2, 13), p=st.floats(0.05, 0.95), data=st.data())
 def test_no_talk_is_better_than_the_bound(n: int, p: float, data: st.DataObject) -> None:
     f = data.draw(st.integers(0, n - 1))
-    moot = Moot(Skilled(p), n, f, 1, 0)
+    moot = PlannedMoot(Skilled(p), n, f, 1, 0)
     for k, alpha in queries(n):
         for figures in moot.slush_by_round(k, alpha, 6):
             assert figures.accuracy <= moot.most() + 1e-12
@@ -219,7 +219,7 @@ def test_equal_values_are_one_value() -> None:
 def test_what_is_played_agrees_with_theory_within_four_standard_errors() -> None:
     """Slush on two labels both ways; seed 0, so the bound holds or not for good."""
     for n, f, p in ((15, 1, 0.7), (25, 3, 0.75)):
-        moot = Moot(Skilled(p), n, f, 100, 0)
+        moot = PlannedMoot(Skilled(p), n, f, 100, 0)
         for k, alpha, rounds in ((3, 2, 8), (9, 6, 6)):
             played = moot.played(Slush(k, alpha), rounds)
             *_, exact = moot.slush_by_round(k, alpha, rounds)
@@ -249,7 +249,7 @@ def test_protocols_that_decide_are_simulated_and_marked() -> None:
 
 def test_messages_of_a_protocol_that_decides_are_those_of_a_shared_batch() -> None:
     """One query carries the batch, so its longest talk counts: at the most, and not far above."""
-    moot = Moot(Skilled(0.75), 15, 1, 20, 0)
+    moot = PlannedMoot(Skilled(0.75), 15, 1, 20, 0)
     queries_planned = moot.played(Snowflake(5, 4, beta=5), 50).queries
     found = []
     for seed in range(30):
@@ -266,7 +266,7 @@ def test_messages_of_a_protocol_that_decides_are_those_of_a_shared_batch() -> No
         )
         found.append(float(outcome.queries))
     assert np.mean(found) <= queries_planned <= 1.25 * np.mean(found)
-    alone = Moot(Skilled(0.75), 15, 1, 1, 0).played(Snowflake(5, 4, beta=5), 50).queries
+    alone = PlannedMoot(Skilled(0.75), 15, 1, 1, 0).played(Snowflake(5, 4, beta=5), 50).queries
     assert alone < queries_planned / 1.5
 
 

@@ -205,14 +205,14 @@ def test_what_is_drawn_is_what_turns_say(browser: Browser, tmp_path: Path, kind:
                         peer,
                         [
                             "none" if answer < 0 else f"k{answer}",
-                            *(["lie"] if peer in outcome.liars else []),
+                            *(["lie"] if peer in outcome.malicious else []),
                         ],
                     )
                     for peer, answer in zip(turn.asked, turn.answers, strict=True)
                 )
                 said = dict(zip(turn.asked, turn.answers, strict=True))
                 for who, colour in held.items():
-                    shown = said[who] if who in outcome.liars and who in said else colour
+                    shown = said[who] if who in outcome.malicious and who in said else colour
                     assert frame["held"][str(who)] == names[shown]
                 tally = {colour: float(many.split()[0]) for colour, many in frame["tally"].items()}
                 assert tally == pytest.approx(
@@ -235,7 +235,7 @@ def test_absent_participants_take_no_part(browser: Browser, tmp_path: Path) -> N
         state(page)
         page.locator("body").press("End")
         assert page.inner_text(".needs") == "what is held by 3 participants"
-        assert page.inner_text(".said").startswith("The talk is over: 100% hold 1")
+        assert page.inner_text(".said").startswith("The deliberation is over: 100% hold 1")
         frames = drawn(page, 0)
         assert all(frame["held"]["3"] == frame["held"]["4"] == NONE for frame in frames)
         assert all(peer not in (3, 4) for frame in frames for peer, _ in frame["wires"])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from folkmoot import Slush, StrongConfidence
-from folkmoot.accuracy import wilson_bound
+from folkmoot.outcome import wilson_bound
 from folkmoot.protocols.thresholds import batch_accuracies
 
 Z = 0.8416

@@ -17,7 +17,7 @@ from folkmoot import Slush, Snowball, Snowflake, deliberate
 from folkmoot.learning import ConsensusClassifier
 from folkmoot.node.session.terms import Terms
 from folkmoot.protocols import PROTOCOLS, SnowProtocol, named_protocol
-from folkmoot.votes import UNCOLOURED, Colour, Votes
+from folkmoot.votes import NO_VOTE, Colour, Votes
 from support.command import run, run_json
 from support.node.moot import Moot, model
 
@@ -28,7 +28,7 @@ class Wait(NamedTuple):
     """A colour, another that has won lately, and how often in a row."""
 
     colour: Colour
-    other: Colour = UNCOLOURED
+    other: Colour = NO_VOTE
     wins: int = 0
 
 
@@ -42,7 +42,7 @@ class Patient(SnowProtocol[Wait]):
         return Wait(colour)
 
     def react(self, state: Wait, won: Colour) -> Wait:
-        if won in (UNCOLOURED, state.colour):
+        if won in (NO_VOTE, state.colour):
             return Wait(state.colour)
         wins = state.wins + 1 if won == state.other else 1
         return Wait(won) if wins >= self.beta else Wait(state.colour, won, wins)
@@ -113,7 +113,7 @@ def test_help_and_refusals_name_it() -> None:
     refused = "protocol must be one of slush, snowflake, snowball, patient: got 'x'"
     with pytest.raises(ValueError, match=refused):
         named_protocol("x", 3, 2)
-    with pytest.raises(ValueError, match="'slush' or 'snowflake' or 'snowball' or 'patient': got 'x'"):
+    with pytest.raises(ValueError, match="one of slush, snowflake, snowball, patient: got 'x'"):
         Terms(labels=("0", "1"), protocol="x").check(N)
     strange: Any = "slush"
     refused = "protocol must be Slush, Snowflake, Snowball or Patient: got 'slush'"

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from folkmoot import Slush
-from folkmoot.votes import BLUE, RED, UNCOLOURED
+from folkmoot.votes import BLUE, NO_VOTE, RED
 from support.strategies import queries
 
 
-@pytest.mark.parametrize("colour", [UNCOLOURED, RED, BLUE, 2])
+@pytest.mark.parametrize("colour", [NO_VOTE, RED, BLUE, 2])
 def test_takes_the_colour_that_reaches_alpha_and_else_keeps_its_own(colour: int) -> None:
     rule = Slush(k=10, alpha=7)
     assert rule.update(colour, (3, 7, 0)) == BLUE

@@ -55,3 +55,11 @@ def test_data_without_test_rows() -> None:
     data = MootData(np.zeros((4, 1)), np.array([0, 1, 0, 1]), np.arange(4), ("a",), np.array([0, 1]), "made")
     with pytest.raises(ValueError, match="data must have test rows"):
         study(ConsensusClassifier([GaussianNB()]), data, [0])
+
+
+def test_a_study_tells_of_final_votes() -> None:
+    data, seen = load_digits_moot(5), []
+    moot = ConsensusClassifier([GaussianNB()], aggregation=PeerReview(5), random_state=0)
+    study(moot, data, [0], progress=lambda *step: seen.append(step))
+    counts = [done for what, done, whole in seen if what == "final votes" and whole == 5]
+    assert counts[:5] == [1, 2, 3, 4, 5]

@@ -94,6 +94,21 @@ def test_a_library_may_ask_where_temporary_files_would_be(node: Path) -> None:
     assert inside(node, "name_a_folder") == "done"
 
 
+def test_packages_for_gpus_are_not_installed_inside(
+    node: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As cupy does, this one writes when it is imported, which would end the worker."""
+    (tmp_path / "packages").mkdir()
+    (tmp_path / "packages" / "cupy.py").write_text("open('written', 'w')\n")
+    monkeypatch.syspath_prepend(tmp_path / "packages")
+    assert inside(node, "import_cupy") == "ModuleNotFoundError"
+
+
+def test_a_library_may_look_for_another_one(node: Path) -> None:
+    """Python starts a compiler for that, which writes a file; inside nothing is found."""
+    assert inside(node, "find_a_library") == "done"
+
+
 @needs_all
 def test_the_key_cannot_be_read_where_the_folder_lies_among_packages(tmp_path: Path) -> None:
     """A node's folder beneath a folder of the interpreter's path is left out of it."""

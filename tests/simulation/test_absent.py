@@ -31,7 +31,7 @@ from folkmoot.adversaries import (
     Steadfast,
 )
 from folkmoot.protocols import SnowProtocol
-from folkmoot.simulation.among import deliberate_among
+from folkmoot.simulation.engine import deliberate_among
 from folkmoot.votes import Votes
 
 N, INPUTS = 14, 120
@@ -117,13 +117,13 @@ def test_each_input_is_the_plain_talk_of_its_voters(
             assert whole.decisions[honest, i].tolist() == VOTES[honest, i].tolist()
             assert whole.rounds[i] == 0
             assert whole.decision[i] == (VOTES[honest[0], i] if honest else -1)
-            assert whole.agreement[i] == whole.settled[i] == bool(honest)
+            assert whole.agreement[i] == whole.converged[i] == bool(honest)
             assert not record or whole.turns(i).changes == []
             continue
         asked += int(talk.queries)
         assert whole.decisions[rows, i].tolist() == talk.decisions[:, 0].tolist()
         assert whole.rounds[i] == talk.rounds[0]
-        assert whole.settled[i] == talk.settled[0]
+        assert whole.converged[i] == talk.converged[0]
         assert whole.decision[i] == talk.decision[0]
         assert whole.agreement[i] == talk.agreement[0]
         if record:
@@ -188,7 +188,7 @@ def test_where_no_answer_weighs_anything_nobody_is_turned() -> None:
     outcome = deliberate(votes, Slush(3, 2, weights=[0, 0, 0, 1]), missing="absent", record=True)
     assert outcome.decisions[:3, 0].tolist() == [0, 1, 1]
     assert (outcome.decision == 1).all()
-    assert not outcome.settled[0]
+    assert not outcome.converged[0]
 
 
 @pytest.mark.parametrize("options", [{}, {"batch": "shared"}])
@@ -208,13 +208,13 @@ def test_where_everybody_voted_nothing_changes(options: dict[str, Any]) -> None:
     ],
 )
 def test_what_cannot_be_played_is_refused(what: str, options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=f"^{what} cannot be played .* give missing='uncoloured'"):
+    with pytest.raises(ValueError, match=f"^{what} cannot be played .* give missing='present'"):
         deliberate(VOTES, Slush(4, 3), missing="absent", **options)
-    deliberate(VOTES, Slush(4, 3), missing="uncoloured", **options)
+    deliberate(VOTES, Slush(4, 3), missing="present", **options)
 
 
 def test_missing_is_one_of_two() -> None:
-    with pytest.raises(ValueError, match="missing must be 'uncoloured' or 'absent': got 'gone'"):
+    with pytest.raises(ValueError, match="missing must be 'present' or 'absent': got 'gone'"):
         deliberate(VOTES, Slush(4, 3), missing="gone")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="must follow an honest participant"):
         deliberate(VOTES, Slush(4, 3), missing="absent", adversaries={3: Copycat(4), 4: Silent()})

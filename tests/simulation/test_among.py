@@ -12,7 +12,7 @@ import pytest
 from folkmoot import Everyone, Neighbours, Outcome, Slush, deliberate
 from folkmoot.adversaries import Adversary, Copycat, Knows, Sees
 from folkmoot.protocols.sampling import Sampling
-from folkmoot.simulation.among import deliberate_among
+from folkmoot.simulation.engine import deliberate_among
 
 THERE = [1, 3, 4, 6, 7, 8, 9]
 RNG = np.random.default_rng(2)

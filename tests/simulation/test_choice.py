@@ -14,12 +14,11 @@ from folkmoot import Everyone, Neighbours, Slush, Snowball
 from folkmoot.adversaries import ConstantClass, Knows, RandomClass, Silent
 from folkmoot.simulation.kernels import bitsliced, choice, explicit, flip, table
 from folkmoot.simulation.kernels.arguments import Results
-from folkmoot.simulation.play_options import Options
-from folkmoot.simulation.setting import Setting
+from folkmoot.simulation.setting import Options, Setting
 from folkmoot.simulation.sharing import Piece
 
 # Participants without a vote ask and are asked, as in the paper.
-deliberate = partial(folkmoot.deliberate, missing="uncoloured")
+deliberate = partial(folkmoot.deliberate, missing="present")
 
 N = 20
 VOTES = np.random.default_rng(0).integers(0, 2, (N, 70))

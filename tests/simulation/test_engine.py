@@ -29,7 +29,7 @@ from support.outcomes import assert_bits_depend_on_the_seed_alone, same
 from support.process import interrupted
 
 # Participants without a vote ask and are asked, as in the paper.
-deliberate = partial(folkmoot.deliberate, missing="uncoloured")
+deliberate = partial(folkmoot.deliberate, missing="present")
 
 Votes = npt.NDArray[np.int64]
 EXACT_KERNELS: list[dict[str, Any]] = [
@@ -93,7 +93,7 @@ def test_an_input_does_not_depend_on_its_neighbours_in_the_batch(
     )
     for other in (alone, cut):
         assert np.array_equal(whole.decisions[:, i], other.decisions[:, i])
-        assert whole.settled[i] == other.settled[i]
+        assert whole.converged[i] == other.converged[i]
         assert whole.rounds[i] == other.rounds[i]
 
 
@@ -110,7 +110,7 @@ def test_bit_sliced_is_the_explicit_kernel_bit_for_bit(inputs: int, alpha: Any, 
         fast = deliberate(votes, Slush(10, alpha), permute=False, sampling=sampling, **options)
         slow = deliberate(votes, Slush(10, alpha), permute=False, record=True, sampling=sampling, **options)
         assert np.array_equal(fast.decisions, slow.decisions)
-        assert np.array_equal(fast.settled, slow.settled)
+        assert np.array_equal(fast.converged, slow.converged)
         assert np.array_equal(fast.queries, slow.queries)
 
 
@@ -224,7 +224,7 @@ def test_queries_and_rounds_are_what_was_asked() -> None:
     assert outcome.queries == 7 * 4 * 3
     assert outcome.decision.tolist() == [-1]  # a tie, and visible
     assert outcome.undecided == 1
-    assert not outcome.settled[0]
+    assert not outcome.converged[0]
     for record in (False, True):
         batch = deliberate(np.repeat(votes, 70, axis=1), Slush(3, 3), rounds=7, batch="shared", record=record)
         assert batch.queries == 7 * 4 * 3  # one query carries all inputs
@@ -237,7 +237,7 @@ def test_stalling_keeps_the_network_split_where_nothing_else_does() -> None:
     liars = range(26, 31)
     stalled = deliberate(votes, Slush(10, 7), adversaries={i: Stalling() for i in liars}, rounds=100)
     silent = deliberate(votes, Slush(10, 7), adversaries={i: Silent() for i in liars}, rounds=100)
-    assert silent.settled.mean() > 0.99
+    assert silent.converged.mean() > 0.99
     assert stalled.agreement.mean() < silent.agreement.mean()
 
 
@@ -252,7 +252,7 @@ def test_a_large_beta_is_still_a_beta(protocol: Any) -> None:
     assert same(one, seven)
     assert (one.rounds >= 70).all()  # nobody can have decided earlier
     short = deliberate(votes, protocol, **options | {"rounds": 40})
-    assert not short.settled.any()
+    assert not short.converged.any()
 
 
 def test_snowball_with_many_colours() -> None:
@@ -296,7 +296,7 @@ def test_a_talk_of_years_can_be_interrupted(threads: int) -> None:
 def test_a_copycat_cannot_keep_a_unanimous_network_open() -> None:
     votes = np.ones((9, 3), dtype=np.int64)
     outcome = deliberate(votes, Slush(3, 2), adversaries={i: Copycat(target=8) for i in range(4)})
-    assert outcome.settled.all()
+    assert outcome.converged.all()
     assert (outcome.rounds == 0).all()
 
 

@@ -20,9 +20,7 @@ from folkmoot.simulation.kernels import flip, table
 from folkmoot.simulation.kernels.arguments import Results
 from folkmoot.simulation.kernels.gpu import cuda, launching, layout
 from folkmoot.simulation.kernels.gpu.runner import Runner
-from folkmoot.simulation.play_options import Device, Options
-from folkmoot.simulation.results import no_results
-from folkmoot.simulation.setting import Setting
+from folkmoot.simulation.setting import Device, Options, Setting, no_results
 from support import gpu_host
 
 Make = Callable[[int, int], Runner]  # of lanes, and of chunks in a launch
@@ -104,7 +102,7 @@ def elsewhere(runner: Runner, setting: Setting, options: Options) -> Results:
 
 
 def assert_same(one: Results, other: Results) -> None:
-    for name in ("decisions", "played", "asked", "settled"):
+    for name in ("decisions", "played", "asked", "converged"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
 
 
@@ -165,7 +163,7 @@ def test_sweeps_count_alike(make: Make, monkeypatch: pytest.MonkeyPatch) -> None
                 "right",
                 "wrong",
                 "level",
-                "settled",
+                "converged",
                 "rounds",
                 "queries",
                 "voted_right",
@@ -182,7 +180,7 @@ def test_deliberate_on_it(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
         options: dict[str, Any] = {"rounds": 10, "seed": 4} | more
         one = deliberate(votes, Slush(5, 3), **options)
         two = deliberate(votes, Slush(5, 3), device="cuda", **options)
-        for name in ("decisions", "settled", "rounds", "queries"):
+        for name in ("decisions", "converged", "rounds", "queries"):
             np.testing.assert_array_equal(getattr(one, name), getattr(two, name), err_msg=name)
     why = explain(deliberate(votes, Slush(5, 3), device="cuda"), 0)  # plays it again, on the processor
     assert str(why)

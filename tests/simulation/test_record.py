@@ -41,7 +41,7 @@ def test_a_record_changes_nothing(classes: int, missing: str, rule: Any) -> None
                 how: Any = {"adversaries": liars, "schedule": schedule, "batch": batch}
                 plain = run(classes, rule, missing, **how)
                 recorded = run(classes, rule, missing, **how, record=True)
-                for field in ("decisions", "settled", "rounds", "queries"):
+                for field in ("decisions", "converged", "rounds", "queries"):
                     np.testing.assert_array_equal(
                         getattr(plain, field), getattr(recorded, field), err_msg=field
                     )

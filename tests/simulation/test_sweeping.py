@@ -78,8 +78,8 @@ def test_a_talk_of_a_sweep_is_a_talk_of_deliberate(law: Any, liars: int) -> None
         np.testing.assert_array_equal(outcome.decisions[:25], found.decisions[which])
         assert found.rounds[which] == outcome.rounds.sum()
         assert found.queries[which] == outcome.queries
-        assert found.settled[which] == outcome.settled.sum()
-        assert found.open[which] == 150 - outcome.settled.sum()
+        assert found.converged[which] == outcome.converged.sum()
+        assert found.open[which] == 150 - outcome.converged.sum()
         assert found.right[which] == (outcome.decision == 1).sum()
         assert found.wrong[which] == (outcome.decision == 0).sum()
         assert found.majority[which] == np.mean((np.sign(votes.mean(axis=0) - 0.5) + 1) / 2)

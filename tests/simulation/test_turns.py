@@ -28,11 +28,11 @@ from folkmoot.adversaries import (
 )
 from folkmoot.outcome import Change, Schedule
 from folkmoot.protocols import SnowProtocol
-from folkmoot.simulation.among import deliberate_among
+from folkmoot.simulation.engine import deliberate_among
 from support.oracles import simulation as oracle
 
 # Participants without a vote ask and are asked, as in the paper.
-deliberate = partial(folkmoot.deliberate, missing="uncoloured")
+deliberate = partial(folkmoot.deliberate, missing="present")
 
 N, INPUTS, CLASSES = 12, 3, 3
 RNG = np.random.default_rng(5)
@@ -205,7 +205,7 @@ def test_among_some_of_the_participants() -> None:
     assert outcome.votes is not None
     rest = [p for p in range(N) if p not in liars]
     np.testing.assert_array_equal(outcome.votes[rest], full[rest])
-    assert set(outcome.liars) == {3, 10}
+    assert set(outcome.malicious) == {3, 10}
     assert pickle.loads(pickle.dumps(outcome)).turns(0)[0] == outcome.turns(0)[0]  # noqa: S301
 
 
@@ -214,8 +214,8 @@ def test_how_it_was_played() -> None:
     outcome = deliberate(VOTES, rule, adversaries=LIARS, truth=TRUTH, schedule="lockstep", seed=77)
     assert outcome.protocol is rule
     assert (outcome.schedule, outcome.seed) == ("lockstep", 77)
-    assert outcome.liars[3] == "Copycat(target=8)"
-    np.testing.assert_array_equal(outcome.votes, handed_in(VOTES, LIARS, TRUTH, CLASSES))
+    assert outcome.malicious[3] == "Copycat(target=8)"
+    np.testing.assert_array_equal(outcome.votes, handed_in(VOTES, LIARS, TRUTH, CLASSES, seed=77))
     for i in (-1, INPUTS):
         with pytest.raises(ValueError, match=f"0 <= i < {INPUTS}, the number of inputs: got i={i}"):
             outcome.query(i)

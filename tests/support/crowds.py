@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
@@ -28,6 +29,38 @@ def sparse_crowd(
         wrong = (truth[task] + rng.integers(1, classes, who.size)) % classes
         votes[who, task] = np.where(rng.random(who.size) < accuracy[who], truth[task], wrong)
     return votes, truth
+
+
+# What workers are like, by the kind of a crowd: shares of those that err alike on all classes, that lean to a
+# class, that follow a habit whatever they see, that always say the same, and that are mostly wrong.
+UNLIKE: Final = {
+    "one coin": (1.0, 0.0, 0.0, 0.0, 0.0),
+    "leaning": (0.4, 0.6, 0.0, 0.0, 0.0),
+    "habits": (0.5, 0.0, 0.5, 0.0, 0.0),
+    "constant": (0.65, 0.0, 0.0, 0.35, 0.0),
+    "liars": (0.75, 0.0, 0.0, 0.0, 0.25),
+    "all kinds": (0.4, 0.2, 0.2, 0.1, 0.1),
+}
+
+
+def unlike_crowd(kind: str, seed: int, *, workers: int = 40, tasks: int = 400) -> tuple[Votes, Votes, int]:
+    """Votes (worker, task), the truth and how many classes; three to six vote on a task."""
+    rng = np.random.default_rng([seed, len(kind)])
+    classes = 2 + seed % 2
+    matrix = np.empty((workers, classes, classes))
+    for worker, nature in enumerate(rng.choice(5, workers, p=UNLIKE[kind])):
+        right = rng.beta(2, 8) if nature == 4 else rng.beta(6, 2.5)
+        matrix[worker] = (1 - right) / (classes - 1)
+        np.fill_diagonal(matrix[worker], right)
+        lean = rng.dirichlet(np.full(classes, 0.6)) if nature == 2 else np.eye(classes)[rng.integers(classes)]
+        by = {1: rng.uniform(0.2, 0.7), 2: 1.0, 3: 1.0}.get(int(nature), 0.0)
+        matrix[worker] = (1 - by) * matrix[worker] + by * lean
+    truth, diligence = rng.integers(0, classes, tasks), rng.exponential(size=workers) + 0.02
+    votes = np.full((workers, tasks), -1)
+    for task, label in enumerate(truth):
+        for worker in rng.choice(workers, rng.integers(3, 7), replace=False, p=diligence / diligence.sum()):
+            votes[worker, task] = rng.choice(classes, p=matrix[worker, label])
+    return votes, truth, classes
 
 
 def dense_crowd(seed: int, *, deceptive: float, workers: int = 39, tasks: int = 108) -> tuple[Votes, Votes]:

@@ -209,6 +209,19 @@ def name_a_folder() -> None:
     tempfile.gettempdir()
 
 
+def import_cupy() -> None:
+    """No harm: scikit-learn imports all its modules to find estimators, and one of them imports cupy."""
+    import cupy  # type: ignore[import-not-found, unused-ignore]  # noqa: F401
+
+
+def find_a_library() -> None:
+    """No harm: ``cuda.pathfinder`` does it when it is imported, and with a compiler that writes a file."""
+    import ctypes.util
+
+    ctypes.util.find_library("dl")
+    ctypes.util.find_library("there is none of this name")
+
+
 def tried(harm: str, *arguments: Any) -> str:
     try:
         globals()[harm](*arguments)

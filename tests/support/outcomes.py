@@ -12,7 +12,7 @@ from folkmoot.protocols import SnowProtocol
 
 def same(one: Outcome, other: Outcome) -> bool:
     """Whether all that a deliberation came to is the same, bit for bit."""
-    names = ("decisions", "settled", "rounds", "queries")
+    names = ("decisions", "converged", "rounds", "queries")
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
 
 

@@ -104,7 +104,7 @@ def talks() -> Iterator[tuple[str, bytes]]:
             name,
             b"".join(
                 np.ascontiguousarray(each).tobytes()
-                for each in (done.decisions, done.settled, done.rounds, done.queries)
+                for each in (done.decisions, done.converged, done.rounds, done.queries)
             ),
         )
     swept = sweep(
@@ -126,6 +126,8 @@ def numbers() -> Iterator[tuple[str, bytes]]:
 def node(motions: int = 8) -> Iterator[tuple[str, bytes]]:
     """The results that members sign of so many motions decided by every public rule, and of final votes."""
     for answers, rules in RULES_OF_A_NODE.items():
+        if answers == "text":  # no number is computed for these
+            continue
         for rule in (*rules, "own"):
             signed = [_signed(answers, rule, np.random.default_rng([3, seed])) for seed in range(motions)]
             yield f"a node's {rule} of {answers}", b"".join(signed)

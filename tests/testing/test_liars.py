@@ -13,7 +13,8 @@ import pytest
 from folkmoot.node.certificate import verify
 from folkmoot.node.rosters.chronicle import Chronicle
 from folkmoot.node.service.archive import NodeArchive
-from folkmoot.node.service.node import Node, Settings
+from folkmoot.node.service.node import Node
+from folkmoot.node.service.parts import Settings
 from folkmoot.testing.liars import LIARS, Liar
 from support.node.moot import Moot, model
 
@@ -39,7 +40,7 @@ class WithALiar(Moot):
         if i < 3:
             return super().start(i)
         me, storage = self.identities[i], self.storages[i]
-        archive = NodeArchive(storage, Chronicle(storage, self.roster, 0.0), me)
+        archive = NodeArchive(storage, Chronicle(storage, self.roster), me)
         twisted = self.kind(self.network.world(self.peers[i]), me, self.roster)
         node = Node(
             me, storage, twisted, archive, self.rosters[i], lambda: self.owns[i], settings=self.settings[i]

@@ -263,7 +263,7 @@ def test_finite_horizon_tends_to_the_limit_and_50_rounds_per_node_can_be_too_few
 
 
 def test_f_at_least_alpha_warns_and_follows_the_paper_only_in_the_limit() -> None:
-    with pytest.warns(ByzantineThresholdWarning, match="byzantine=6 >= alpha=6"):
+    with pytest.warns(ByzantineThresholdWarning, match="6 Byzantine participants reach alpha = 6"):
         chain = SlushChain(31, 10, 6, byzantine=6)
     assert chain.death[-1] == 0
     assert chain.blue[-1] == 1

@@ -163,7 +163,7 @@ def test_accuracy_does_not_depend_on_the_order_of_participants() -> None:
 
 
 def test_byzantine_at_least_the_least_threshold_warns() -> None:
-    with pytest.warns(ByzantineThresholdWarning, match="byzantine=6 >= alpha=6"):
+    with pytest.warns(ByzantineThresholdWarning, match="6 Byzantine participants reach alpha = 6"):
         LocalSlushChain([6, 6, 8, 8, 8], 10, byzantine=6)
 
 

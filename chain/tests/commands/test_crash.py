@@ -159,4 +159,4 @@ def test_control_c_while_no_block_has_it_and_then_it_is_finished(town: Town) -> 
 
 @pytest.mark.slow
 def test_control_c_in_a_motion_on_this_machine() -> None:
-    assert_control_c_says_interrupted("local", "--node", "in-process", inside="site-packages/eth")
+    assert_control_c_says_interrupted("local", "--node", "in-process", inside="site-packages/")  # of the EVM

@@ -32,8 +32,8 @@ def folkmoot(*arguments: object) -> str:
 
 def test_a_node_reads_what_record_writes(town: Town) -> None:
     ann, roster, weights = (town.folder / name for name in ("node-ann", "roster.toml", "weights.json"))
-    (town.folder / "columns.csv").write_text("a,b\n1,2\n")
-    model = ("--model", "statistics:mean", "--columns", town.folder / "columns.csv")
+    (town.folder / "columns.csv").write_text("a\n1\n")
+    model = ("--model", "numpy:ravel", "--columns", town.folder / "columns.csv")
     folkmoot("node", "init", ann, *model, "--listen", "127.0.0.1:0", "--address", "127.0.0.1:1")
     folkmoot("roster", "make", ann / "node-ann.line", "--out", roster)
     key = ["--keystore", town.folder / "ann.json", "--passphrase-file", town.folder / "passphrase"]

@@ -1,4 +1,4 @@
-"""Byzantine behaviours, one a file with its source. Pure: they are shown one observation and answer it."""
+"""Byzantine behaviours, with their sources. Pure: they are shown one observation and answer it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ from typing import Final
 
 from folkmoot.adversaries.behaviours import (
     ConstantClass,
+    ConstantNumber,
     Copycat,
+    Edge,
     Equivocating,
+    FarAway,
     Misstating,
     PerfectlyFaulty,
     PerfectlyMalicious,
     RandomClass,
+    RandomNumber,
     Silent,
     Sleeper,
     Stalling,
@@ -19,24 +23,14 @@ from folkmoot.adversaries.behaviours import (
     colluding_votes,
     stealthy_votes,
 )
-from folkmoot.adversaries.interface import Adversary, Knows, Sees, handed_in
-from folkmoot.adversaries.numbers import (
-    ConstantNumber,
-    FarAway,
+from folkmoot.adversaries.interface import (
+    Adversary,
+    Knows,
     NumberAdversary,
-    Observation,
-    RandomNumber,
+    NumbersSeen,
+    Sees,
+    handed_in,
     numbers_handed_in,
-)
-from folkmoot.adversaries.partitions import (
-    CliquePartition,
-    LiarsView,
-    MergedPartition,
-    PartitionAdversary,
-    RandomPartition,
-    ShiftedPartition,
-    TurncoatPartition,
-    partitions_handed_in,
 )
 
 # The names used at the prompt (--attack).
@@ -60,54 +54,36 @@ NUMBER_ATTACKS: Final[dict[str, type[NumberAdversary]]] = {
     "constant": ConstantNumber,
     "random": RandomNumber,
     "far-away": FarAway,
-    "stalling": Stalling,
+    "edge": Edge,
     "silent": Silent,
-}
-
-# Those that lie about clusters (``folkmoot.cluster``).
-PARTITION_ATTACKS: Final[dict[str, PartitionAdversary]] = {
-    "random": RandomPartition(),
-    "clique": CliquePartition(),
-    "noisy-clique": CliquePartition(noise=0.2),
-    "merged": MergedPartition(),
-    "shifted": ShiftedPartition(),
-    "adaptive": TurncoatPartition(),
 }
 
 __all__ = [
     "ATTACKS",
     "BALLOT_ATTACKS",
     "NUMBER_ATTACKS",
-    "PARTITION_ATTACKS",
     "Adversary",
-    "CliquePartition",
     "ConstantClass",
     "ConstantNumber",
     "Copycat",
+    "Edge",
     "Equivocating",
     "FarAway",
     "Knows",
-    "LiarsView",
-    "MergedPartition",
     "Misstating",
     "NumberAdversary",
-    "Observation",
-    "PartitionAdversary",
+    "NumbersSeen",
     "PerfectlyFaulty",
     "PerfectlyMalicious",
     "RandomClass",
     "RandomNumber",
-    "RandomPartition",
     "Sees",
-    "ShiftedPartition",
     "Silent",
     "Sleeper",
     "Stalling",
     "Steadfast",
-    "TurncoatPartition",
     "colluding_votes",
     "handed_in",
     "numbers_handed_in",
-    "partitions_handed_in",
     "stealthy_votes",
 ]

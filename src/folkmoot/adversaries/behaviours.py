@@ -1,4 +1,4 @@
-"""Adversaries of deliberations, one short class each: what each says to a query, and as its first vote.
+"""Adversaries, one short class each: what each says to a query, as its first vote, or in numbers.
 
 First votes that several make up together (``colluding_votes``, ``stealthy_votes``) are functions of a seed:
 all who share it say the same; ``Steadfast`` then repeats it.
@@ -14,10 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.adversaries.interface import Adversary, Knows, Sees, wrong
-from folkmoot.adversaries.numbers import NumberAdversary, Observation
+from folkmoot.adversaries.interface import Adversary, Knows, NumberAdversary, NumbersSeen, Sees, wrong
 from folkmoot.arrays import Bools, Ints
-from folkmoot.votes import UNCOLOURED, Colour, check_truth
+from folkmoot.votes import NO_VOTE, Colour, check_truth
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class PerfectlyFaulty(Adversary):
     Examples
     --------
     >>> from folkmoot.adversaries import PerfectlyFaulty
-    >>> PerfectlyFaulty().first_vote(vote=1, truth=1, classes=2)
+    >>> PerfectlyFaulty().first_vote(0, vote=1, truth=1, classes=2)
     0
     >>> PerfectlyFaulty().answer(0, vote=1, truth=1, classes=2)
     -1
@@ -59,9 +58,9 @@ class PerfectlyFaulty(Adversary):
 
     def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
         """Nothing."""
-        return UNCOLOURED
+        return NO_VOTE
 
-    def first_vote(self, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
+    def first_vote(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
         """A wrong class."""
         return wrong(truth, classes)
 
@@ -102,14 +101,12 @@ class RandomClass(Adversary):
     >>> from folkmoot.adversaries import RandomClass
     >>> RandomClass().answer(2, vote=0, truth=0, classes=3)
     2
-    >>> RandomClass().first_vote(vote=0, truth=0, classes=3)
-    0
     """
 
     sees = Sees.DIE
 
     def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
-        """The class drawn for this query."""
+        """The class drawn."""
         return seen
 
 
@@ -122,7 +119,7 @@ class Silent(Adversary, NumberAdversary):
     Examples
     --------
     >>> from folkmoot.adversaries import Silent
-    >>> Silent().first_vote(vote=1, truth=1, classes=2)
+    >>> Silent().first_vote(0, vote=1, truth=1, classes=2)
     1
     >>> Silent().answer(0, vote=1, truth=1, classes=2)
     -1
@@ -132,13 +129,13 @@ class Silent(Adversary, NumberAdversary):
 
     def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
         """Nothing."""
-        return UNCOLOURED
+        return NO_VOTE
 
-    def answer_number(self, seen: Observation) -> npt.ArrayLike:  # noqa: ARG002
+    def answer_number(self, seen: NumbersSeen) -> npt.ArrayLike:  # noqa: ARG002
         """Nothing."""
         return np.nan
 
-    def first_vote(self, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
+    def first_vote(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
         """What its model says."""
         return vote
 
@@ -160,7 +157,7 @@ class Steadfast(Adversary, NumberAdversary):
         """The first vote."""
         return vote
 
-    def answer_number(self, seen: Observation) -> npt.ArrayLike:
+    def answer_number(self, seen: NumbersSeen) -> npt.ArrayLike:
         """The first number."""
         return seen.own
 
@@ -172,21 +169,14 @@ class Steadfast(Adversary, NumberAdversary):
 
 
 @dataclass(frozen=True)
-class Stalling(Adversary, NumberAdversary):
+class Stalling(Adversary):
     """Watches the population and pulls it back towards the middle; silent when it is level.
-
-    In numbers it pulls apart: everybody hears the end of the honest range that is on its own side. A trimming
-    rule cannot tell that from an honest answer, and a lie beyond the end would move it no further.
 
     Examples
     --------
-    Honest numbers lie between 1 and 3; those who ask hold 1.5 and 2.5:
-
-    >>> import numpy as np
-    >>> from folkmoot.adversaries import Observation, Stalling
-    >>> low, high, own, die = np.array(1.0), np.array(3.0), np.array(2.0), np.array(0.5)
-    >>> Stalling().answer_number(Observation(low, high, np.array([1.5, 2.5]), own, die))
-    array([1., 3.])
+    >>> from folkmoot.adversaries import Stalling
+    >>> Stalling().answer(1, vote=0, truth=0, classes=2)  # class 1 is behind
+    1
     """
 
     knows = Knows.POPULATION
@@ -195,10 +185,6 @@ class Stalling(Adversary, NumberAdversary):
     def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
         """The runner-up."""
         return seen
-
-    def answer_number(self, seen: Observation) -> npt.ArrayLike:
-        """The lowest honest number to those below the middle of the range, the highest to the others."""
-        return np.where(seen.asker < 0.5 * (seen.low + seen.high), seen.low, seen.high)
 
 
 # Equivocating: tells each asker something else, and the same asker always the same (two-faced).
@@ -294,7 +280,7 @@ class Sleeper(Adversary):
     --------
     >>> from folkmoot.adversaries import Sleeper
     >>> sleeper = Sleeper(target=4, share=0.5)
-    >>> sleeper.first_vote(vote=0, truth=0, classes=2)
+    >>> sleeper.first_vote(0, vote=0, truth=0, classes=2)
     0
     >>> sleeper.answer(0, vote=0, truth=0, classes=2), sleeper.candid(0, vote=0, truth=0, classes=2)
     (1, 0)
@@ -372,6 +358,140 @@ class Misstating(RandomClass):
     misstates = True
 
 
+@dataclass(frozen=True)
+class ConstantNumber(NumberAdversary):
+    """Says the same number whatever the input, in every output.
+
+    Parameters
+    ----------
+    value : float, default 0.0
+        The number that it stands for.
+
+    Examples
+    --------
+    A lobby of one among four moves the mean from 2 to 4; the median stays among the honest numbers.
+
+    >>> import numpy as np
+    >>> from folkmoot.adversaries import ConstantNumber, numbers_handed_in
+    >>> from folkmoot.aggregation import Mean, Median
+    >>> values = np.array([[[1.0]], [[2.0]], [[3.0]], [[2.0]]])
+    >>> sent = numbers_handed_in(values, {3: ConstantNumber(10.0)})
+    >>> print(Mean().combine(sent[:, 0]), Median().combine(sent[:, 0]))
+    [4.] [2.5]
+    """
+
+    value: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", checks.finite("value", self.value))
+
+    def answer_number(self, seen: NumbersSeen) -> npt.ArrayLike:  # noqa: ARG002
+        """The number it stands for."""
+        return self.value
+
+
+@dataclass(frozen=True)
+class RandomNumber(NumberAdversary):
+    """Says a number drawn uniformly from the honest range, which is made longer at either end.
+
+    Parameters
+    ----------
+    widen : float, default 1.0
+        By how much of its length the range is made longer at either end, at least 0.
+
+    Examples
+    --------
+    The honest numbers lie between 1 and 3, so the liar's lie between -1 and 5:
+
+    >>> import numpy as np
+    >>> from folkmoot.adversaries import RandomNumber, numbers_handed_in
+    >>> values = np.array([[[1.0] * 5], [[3.0] * 5], [[2.0] * 5]])
+    >>> numbers_handed_in(values, {2: RandomNumber()}, seed=1)[2].round(1)
+    array([[ 2.3,  2. ,  3.6, -0.6,  3.5]])
+    """
+
+    widen: float = 1.0
+
+    knows = Knows.POPULATION
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "widen", checks.finite("widen", self.widen))
+        if self.widen < 0:
+            raise ValueError(f"widen must satisfy widen >= 0: got widen={self.widen}")
+
+    def answer_number(self, seen: NumbersSeen) -> npt.ArrayLike:
+        """The number drawn."""
+        length = seen.high - seen.low
+        return seen.low - self.widen * length + seen.draw * (1.0 + 2.0 * self.widen) * length
+
+
+# Far away: a number far outside the honest range, the same for all; what a mean cannot stand.
+#
+# The attack that breaks every linear rule, however few the liars: Blanchard et al. (2017), lemma 1.
+
+
+@dataclass(frozen=True)
+class FarAway(NumberAdversary):
+    """Says a number far outside the honest range, the same to all.
+
+    Parameters
+    ----------
+    distance : float, default 1e6
+        How far above the highest honest number; below the lowest if it is negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.adversaries import FarAway, numbers_handed_in
+    >>> values = np.array([[[1.0]], [[3.0]], [[2.0]], [[2.0]]])
+    >>> numbers_handed_in(values, {2: FarAway(100), 3: FarAway(-100)})[2:, 0, 0]
+    array([103., -99.])
+    """
+
+    distance: float = 1e6
+
+    knows = Knows.POPULATION
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "distance", checks.finite("distance", self.distance))
+
+    def answer_number(self, seen: NumbersSeen) -> npt.ArrayLike:
+        """A number that no honest participant is near."""
+        return (seen.low if self.distance < 0 else seen.high) + self.distance
+
+
+# Edge: an end of the honest range, which a trimming rule cannot tell from an honest answer.
+#
+# Within the range a lie passes every test of plausibility; Baruch et al., "A little is enough" (2019).
+
+
+@dataclass(frozen=True)
+class Edge(NumberAdversary):
+    """Says the highest honest number, or the lowest: no rule can tell that from an honest answer.
+
+    Parameters
+    ----------
+    lowest : bool, default False
+        Whether it says the lowest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.adversaries import Edge, numbers_handed_in
+    >>> values = np.array([[[1.0]], [[3.0]], [[2.0]], [[2.0]]])
+    >>> numbers_handed_in(values, {2: Edge(), 3: Edge(lowest=True)})[2:, 0, 0]
+    array([3., 1.])
+    """
+
+    lowest: bool = False
+
+    knows = Knows.POPULATION
+
+    def answer_number(self, seen: NumbersSeen) -> npt.ArrayLike:
+        """That end of the honest range."""
+        return seen.low if self.lowest else seen.high
+
+
 def colluding_votes(inputs: int, classes: int, *, seed: int) -> Ints:
     """One class for each input, drawn uniformly: unrelated to the truth, the same for all with the seed.
 
@@ -435,7 +555,7 @@ def stealthy_votes(
     """
     own = np.asarray(votes, dtype=np.int64)
     right = check_truth(truth, own.shape[-1], checks.integer("classes", classes, least=2))
-    if own.min(initial=0) < UNCOLOURED or own.max(initial=0) >= classes:
+    if own.min(initial=0) < NO_VOTE or own.max(initial=0) >= classes:
         raise ValueError(f"votes must satisfy -1 <= class < {classes}: got {own.min()} to {own.max()}")
     struck = _stream(seed).random(right.size) < checks.probability("share", share)
     return np.where(struck, (right + 1) % classes, own)

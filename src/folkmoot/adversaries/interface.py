@@ -1,14 +1,15 @@
-"""What a malicious participant is where classes are agreed on: a pure answer to what it is shown.
+"""What a malicious participant is, for classes and for numbers: a pure answer to what it is shown.
 
-An adversary never draws random numbers, keeps time or looks at the population itself. Whoever runs it
-(simulation, network) shows it one observation a query, so a simulator can tabulate it (``tabulated``), and a
-network can refuse one that needs to know what no real node could.
+An adversary never draws random numbers, keeps time or looks at the population itself. Whoever runs it shows
+it one observation per query (``Sees``) or table of numbers (``NumbersSeen``). A simulator can therefore
+tabulate it (``tabulated``), and a network can refuse one that needs to know what no real node could.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import Enum, Flag, auto
 from typing import ClassVar, NamedTuple, Self, TypeVar
 
@@ -16,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.arrays import Array, Bools, Ints
-from folkmoot.votes import UNCOLOURED, Colour, Missing, Votes, check_truth
+from folkmoot.arrays import Array, Bools, Floats, Ints
+from folkmoot.votes import NO_VOTE, Colour, Missing, Votes, check_truth
 
 
 class Knows(Flag):
@@ -108,10 +109,13 @@ class Adversary(ABC):
     def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:
         """What it says to a query; -1 is silence. ``vote`` and ``truth`` are -1 when not known."""
 
-    def first_vote(self, *, vote: Colour, truth: Colour, classes: int) -> Colour:
-        """What it hands in to a centralised vote; what it says to a query, unless it then hides that."""
-        if self.sees is Sees.NOTHING:
-            return self.answer(0, vote=vote, truth=truth, classes=classes)
+    def first_vote(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:
+        """What it hands in as its first vote. ``seen`` is a class drawn at random if it sees a die, else 0.
+
+        Default: what it says to a query; its model's answer if that depends on others.
+        """
+        if self.sees in (Sees.NOTHING, Sees.DIE):
+            return self.answer(seen, vote=vote, truth=truth, classes=classes)
         return vote
 
     def candid(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:
@@ -150,9 +154,11 @@ def handed_in(
     truth: npt.ArrayLike | None,
     classes: int,
     *,
-    missing: Missing = "uncoloured",
+    missing: Missing = "present",
+    seed: int = 0,
+    keys: Ints | None = None,
 ) -> Votes:
-    """The first votes that a centralised rule would see: the adversaries' rows as they choose them.
+    """The first votes that everybody is told: the adversaries' rows as they choose them.
 
     Parameters
     ----------
@@ -164,9 +170,13 @@ def handed_in(
         The right classes, for adversaries that must know them.
     classes : int
         The number of classes.
-    missing : {"uncoloured", "absent"}, default "uncoloured"
+    missing : {"present", "absent"}, default "present"
         Whether an adversary whose model does not answer an input may hand in a vote on it. With "absent" it
         takes no part in it.
+    seed : int, default 0
+        Seeds the draws of adversaries that see a die.
+    keys : ndarray of int, shape (input,), optional
+        The draws of an input depend on its key instead of its place.
 
     Returns
     -------
@@ -179,26 +189,152 @@ def handed_in(
 
     >>> import numpy as np
     >>> from folkmoot.adversaries import PerfectlyMalicious, handed_in
-    >>> from folkmoot.baselines import majority
+    >>> from folkmoot import aggregate
     >>> votes = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1], [1, 1, 1]])
-    >>> majority(votes)
+    >>> aggregate(votes).decision
     array([1, 1, 1])
     >>> liars = {3: PerfectlyMalicious(), 4: PerfectlyMalicious()}
-    >>> majority(handed_in(votes, liars, truth=[1, 1, 1], classes=2))
+    >>> aggregate(handed_in(votes, liars, truth=[1, 1, 1], classes=2)).decision
     array([0, 0, 0])
     """
     result = votes.copy()
     inputs = votes.shape[1]
-    right = np.full(inputs, UNCOLOURED) if truth is None else np.asarray(truth)
+    right = np.full(inputs, NO_VOTE) if truth is None else np.asarray(truth)
     for participant, adversary in adversaries.items():
-        pairs, which = np.unique(np.stack([votes[participant], right]), axis=1, return_inverse=True)
+        die: Ints = np.zeros(inputs, dtype=np.int64)
+        if adversary.sees is Sees.DIE:
+            drawn = _draws(seed, participant, np.arange(inputs) if keys is None else keys)
+            die = (drawn * classes).astype(np.int64)
+        cases, which = np.unique(np.stack([die, votes[participant], right]), axis=1, return_inverse=True)
         said = [
-            adversary.first_vote(vote=vote, truth=known, classes=classes) for vote, known in pairs.T.tolist()
+            adversary.first_vote(seen, vote=vote, truth=known, classes=classes)
+            for seen, vote, known in cases.T.tolist()
         ]
         result[participant] = np.array(said, dtype=result.dtype)[which.ravel()]
     if missing == "absent":
-        result[votes == UNCOLOURED] = UNCOLOURED
+        result[votes == NO_VOTE] = NO_VOTE
     return result
+
+
+def _draws(seed: int, participant: int, keys: Ints) -> Floats:
+    """A number in [0, 1) for each key: the same whoever lies beside it, and whatever else is drawn.
+
+    SplitMix64 (Steele, Lea and Flood, 2014), with the key as its counter.
+    """
+    start = np.random.SeedSequence([seed, 0xD1E, participant]).generate_state(1, np.uint64)
+    z = start + (keys.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53)
+
+
+@dataclass(frozen=True, eq=False)
+class NumbersSeen:
+    """What a liar is shown where numbers are aggregated, for all inputs at once.
+
+    It is omniscient, the worst case of Dolev et al. (1986): it knows all honest numbers before it says its
+    own. All participants hold one table, so it tells everybody the same.
+
+    Parameters
+    ----------
+    honest : ndarray of float, shape (honest, input, output)
+        The numbers of all honest participants, NaN for none.
+    own : ndarray of float, shape (input, output)
+        What the liar's own model says.
+    draw : ndarray of float, shape (input, output)
+        Uniform over [0, 1), drawn by the seed for this liar alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.adversaries import NumbersSeen
+    >>> honest = np.array([[[1.0]], [[3.0]], [[np.nan]]])
+    >>> seen = NumbersSeen(honest, own=np.array([[2.0]]), draw=np.array([[0.5]]))
+    >>> seen.low, seen.high
+    (array([[1.]]), array([[3.]]))
+    """
+
+    honest: Floats
+    own: Floats
+    draw: Floats
+
+    @property
+    def low(self) -> Floats:
+        """(input, output): the lowest honest number; NaN where there is none."""
+        return np.asarray(np.fmin.reduce(self.honest, axis=0))
+
+    @property
+    def high(self) -> Floats:
+        """(input, output): the highest honest number; NaN where there is none."""
+        return np.asarray(np.fmax.reduce(self.honest, axis=0))
+
+
+class NumberAdversary(ABC):
+    """A malicious behaviour in numbers. Subclasses say what they know, and give a pure answer.
+
+    ``NUMBER_ATTACKS`` has them by name.
+
+    Examples
+    --------
+    A behaviour of your own: the opposite of what its model says.
+
+    >>> import numpy as np
+    >>> from folkmoot.adversaries import NumberAdversary, numbers_handed_in
+    >>> class Opposite(NumberAdversary):
+    ...     def answer_number(self, seen):
+    ...         return -seen.own
+    >>> values = np.array([[[1.0]], [[2.0]], [[3.0]]])
+    >>> numbers_handed_in(values, {2: Opposite()})[:, 0, 0]
+    array([ 1.,  2., -3.])
+    """
+
+    knows: ClassVar[Knows] = Knows.NOTHING
+
+    @abstractmethod
+    def answer_number(self, seen: NumbersSeen) -> npt.ArrayLike:
+        """What it says, an array that broadcasts to (input, output).
+
+        NaN is silence. So is any number that no honest node would send (infinite, or beyond ``LARGEST``): it
+        is left out.
+        """
+
+
+def numbers_handed_in(values: Floats, adversaries: Mapping[int, NumberAdversary], *, seed: int = 0) -> Floats:
+    """The numbers that everybody is told: the adversaries' rows as they choose them; NaN for none.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (participant, input, output)
+        What every participant's model answers.
+    adversaries : mapping of int to NumberAdversary
+        The malicious participants by number.
+    seed : int, default 0
+        Seeds what adversaries draw.
+
+    Returns
+    -------
+    ndarray of float, shape (participant, input, output)
+        The numbers with the rows of the adversaries replaced.
+
+    Examples
+    --------
+    One liar of four moves a mean as far as it likes, and a median not beyond the honest numbers:
+
+    >>> import numpy as np
+    >>> from folkmoot.adversaries import FarAway, numbers_handed_in
+    >>> from folkmoot.aggregation import Mean, Median
+    >>> values = np.array([[[1.0]], [[2.0]], [[3.0]], [[2.0]]])
+    >>> sent = numbers_handed_in(values, {3: FarAway()})
+    >>> print(Mean().combine(sent[:, 0]), Median().combine(sent[:, 0]))
+    [250002.25] [2.5]
+    """
+    honest = np.delete(values, list(adversaries), axis=0)
+    sent = values.copy()
+    for participant, adversary in adversaries.items():
+        draw = _draws(seed, participant, np.arange(values[0].size)).reshape(values.shape[1:])
+        seen = NumbersSeen(honest, own=values[participant], draw=draw)
+        sent[participant] = np.asarray(adversary.answer_number(seen))
+    return sent
 
 
 Liar = TypeVar("Liar")
@@ -253,13 +389,13 @@ def _answers(liars: list[Adversary], votes: Votes, truth: Array | None, classes:
     known = range(-1, classes)
     shown = [_observations(liar.sees, classes, n) for liar in liars]
     width = max((seen.stop for seen in shown), default=1) + 1
-    table = np.full((len(liars), inputs, width), UNCOLOURED, dtype=np.int8)
-    right = np.full(inputs, UNCOLOURED) if truth is None else truth
+    table = np.full((len(liars), inputs, width), NO_VOTE, dtype=np.int8)
+    right = np.full(inputs, NO_VOTE) if truth is None else truth
     for row, liar in enumerate(liars):
         knows_vote, knows_truth = Knows.OWN_VOTE in liar.knows, Knows.TRUTH in liar.knows
         lies = liar.lies_on(inputs)
-        for vote in known if knows_vote else (UNCOLOURED,):
-            for truly in known if knows_truth else (UNCOLOURED,):
+        for vote in known if knows_vote else (NO_VOTE,):
+            for truly in known if knows_truth else (NO_VOTE,):
                 where = np.ones(inputs, dtype=np.bool_)
                 if knows_vote:
                     where &= votes[row] == vote

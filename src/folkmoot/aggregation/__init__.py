@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from folkmoot.aggregation.aggregating import aggregate
+from folkmoot.aggregation.auto import Auto
 from folkmoot.aggregation.dawid_skene import DawidSkene
 from folkmoot.aggregation.geometric_median import GeometricMedian
 from folkmoot.aggregation.gold import gold_known
@@ -15,6 +16,7 @@ from folkmoot.aggregation.listen import Listen
 from folkmoot.aggregation.mean import Mean
 from folkmoot.aggregation.median import Median
 from folkmoot.aggregation.naming import AGGREGATIONS, aggregation_called
+from folkmoot.aggregation.own import watching
 from folkmoot.aggregation.peer_review import PeerReview
 from folkmoot.aggregation.plurality import Plurality
 from folkmoot.aggregation.pool import Pool
@@ -36,6 +38,7 @@ __all__ = [
     "RULES",
     "Aggregation",
     "Answers",
+    "Auto",
     "DawidSkene",
     "FinalVotes",
     "GeometricMedian",
@@ -57,4 +60,5 @@ __all__ = [
     "aggregate",
     "aggregation_called",
     "gold_known",
+    "watching",
 ]

@@ -16,8 +16,6 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
 
 from folkmoot.arrays import Floats, Ints, Singles
 
@@ -60,6 +58,9 @@ def _linked(similarity: Floats, least: float) -> Ints:
     """(participant,): average linkage, while the mean similarity of two groups is at least that."""
     if len(similarity) < 2:
         return np.zeros(len(similarity), dtype=np.int64)
+    from scipy.cluster.hierarchy import fcluster, linkage  # heavy, and few aggregations look for groups
+    from scipy.spatial.distance import squareform
+
     apart = squareform(1 - similarity, checks=False)
     return np.asarray(fcluster(linkage(apart, "average"), 1 - least, "distance"), dtype=np.int64)
 

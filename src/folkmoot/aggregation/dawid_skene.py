@@ -26,7 +26,7 @@ import numpy as np
 from folkmoot import checks
 from folkmoot.aggregation.interface import NOTHING, Aggregation, Answers, Known, ballots, counted, decided
 from folkmoot.arrays import Array, Floats, Ints
-from folkmoot.votes import UNCOLOURED, class_count
+from folkmoot.votes import NO_VOTE, class_count
 
 SMOOTHING: Final = 0.01  # s, in votes per cell
 _TIE: Final = 1e-9  # posteriors that are closer are tied
@@ -90,7 +90,7 @@ class DawidSkene(Aggregation):
         model = _Model.of(choices, places, known.classes, self.one_coin)
         counts = counted(places, choices.shape[1])
         heard = counts.sum(axis=1) > 0
-        if right is None or (right == UNCOLOURED).all():
+        if right is None or (right == NO_VOTE).all():
             belief = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
         else:  # skills are what they are where the truth is known: most votes may be lies
             belief = _clamped(model.expected(_clamped(np.zeros_like(counts), right)), right)
@@ -105,7 +105,7 @@ def _clamped(belief: Floats, right: Ints | None) -> Floats:
     """The belief, certain where the truth is known."""
     if right is None:
         return belief
-    told = np.flatnonzero(right != UNCOLOURED)
+    told = np.flatnonzero(right != NO_VOTE)
     belief[told] = 0.0
     belief[told, right[told]] = 1.0
     return belief
@@ -129,8 +129,8 @@ class _Model(NamedTuple):
     @classmethod
     def of(cls, choices: Ints, places: Ints, classes: int | None, one_coin: bool | None) -> _Model:
         inputs, width = choices.shape
-        participant, column = np.nonzero(places != UNCOLOURED)
-        entry, choice = np.nonzero(choices[column] != UNCOLOURED)
+        participant, column = np.nonzero(places != NO_VOTE)
+        entry, choice = np.nonzero(choices[column] != NO_VOTE)
         who, at = participant[entry], column[entry]
         true, said = choices[at, choice], choices[at, places[who, at]]
         span = int(choices.max(initial=0)) + 1
@@ -154,7 +154,7 @@ class _Model(NamedTuple):
     def expected(self, belief: Floats) -> Floats:
         """The posterior by (2.5), with the confusion by (2.3) and the prior by (2.4) that a belief gives."""
         weight = belief.ravel()
-        there = self.class_of != UNCOLOURED
+        there = self.class_of != NO_VOTE
         common = SMOOTHING + np.bincount(self.class_of[there], weights=weight[there], minlength=self.classes)
         logs = np.full(weight.size, -np.inf)
         logs[there] = np.log(common / common.sum())[self.class_of[there]]

@@ -1,12 +1,12 @@
 """A model that anybody can fit to rows that are shown, heard in peer review as one more voter.
 
-It is weighed like a participant, by what it says of rows of owners from whom it has not learnt. So a judge
-that hears it need not be behind those who fit a model to the same rows. It learns only from owners that the
-judge accepts.
+It learns from owners that the judge accepts, and is heard if rows that it has not seen bear it out
+(``widening``). So a judge need not be behind those who fit a model to the same rows.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -16,9 +16,27 @@ from sklearn.utils import _safe_indexing
 
 from folkmoot.aggregation.interface import Known, Rows
 from folkmoot.aggregation.panel import PUBLIC
-from folkmoot.arrays import Bools, Ints, Singles
+from folkmoot.aggregation.space import space_of
+from folkmoot.arrays import Bools, Floats, Ints, Singles
 
 _FOLDS: Final = 5  # models fitted to tell what they say of rows that they have not seen: more cost time
+_TREES: Final = 100
+LEAST: Final = 200  # rows from which a forest is fitted by default: fewer teach a model little
+
+
+def fitted_expert(model: Any, rows: Rows, truth: Ints, classes: int, known: Known) -> FittedExpert | None:
+    """The expert of a table: the model, or by default a forest; None where no rows or too few are shown."""
+    if model is not None:
+        return FittedExpert(model, rows, truth, classes, known)
+    if len(truth) < LEAST or (space := space_of(rows.inputs)) is None:
+        return None
+    inputs = space.placed(known.inputs)
+    from sklearn.ensemble import RandomForestClassifier
+
+    forest = RandomForestClassifier(_TREES, min_samples_leaf=1)
+    return FittedExpert(
+        forest, replace(rows, inputs=space.placed(rows.inputs)), truth, classes, replace(known, inputs=inputs)
+    )
 
 
 class FittedExpert:
@@ -31,21 +49,32 @@ class FittedExpert:
         self._fitted: dict[bytes, tuple[Singles, Any]] = {}
 
     def on_rows(self, accepted: Bools) -> Singles:
-        """(row, class): its votes less 1/C, each by a model that has not seen a row of the same fold."""
+        """(row, class): its votes less 1/C on accepted rows, by models that have not seen them."""
         return self._learnt(accepted)[0]
 
     def on_inputs(self, accepted: Bools) -> Singles:
         """(input, class): its votes less 1/C, by the model of all accepted rows."""
         return self._says(self._learnt(accepted)[1], self._known.inputs, None)
 
+    def deaf_to(self, who: Bools) -> FittedExpert:  # noqa: ARG002
+        """The same: it hears nobody."""
+        return self
+
+    def overall(self, accepted: Bools) -> Floats:
+        """(participant,): it hears nobody's votes."""
+        return np.zeros(len(accepted))
+
     def _learnt(self, accepted: Bools) -> tuple[Singles, Any]:
         key = accepted.tobytes()
         if key not in self._fitted:
             owner = self._rows.owner
-            taught, fold = (owner == PUBLIC) | accepted[owner], _folds(owner)
+            taught = (owner == PUBLIC) | accepted[owner]
+            fold = _folds(self._truth, taught)
             said = np.zeros((len(owner), self._classes), dtype=np.float32)
-            for part in np.unique(fold):
+            for part in range(_FOLDS):
                 out = np.flatnonzero(fold == part)
+                if not len(out):
+                    continue
                 said[out] = self._says(self._fit(taught & (fold != part)), self._rows.inputs, out)
             self._fitted[key] = said, self._fit(taught)
         return self._fitted[key]
@@ -72,9 +101,9 @@ class FittedExpert:
         return said - np.float32(1 / self._classes)
 
 
-def _folds(owner: Ints) -> Ints:
-    """(row,): whole owners, dealt out in turn; public rows, and rows of a single owner, one by one."""
-    if len(there := np.unique(owner)) == 1:
-        return np.arange(len(owner)) % _FOLDS
-    turn = np.searchsorted(there, owner)
-    return np.where(owner == PUBLIC, np.arange(len(owner)), turn) % _FOLDS
+def _folds(truth: Ints, taught: Bools) -> Ints:
+    """(row,): the fold of each row that may be learnt from, classes spread over all folds; -1 for others."""
+    places = np.flatnonzero(taught)
+    fold = np.full(len(truth), -1)
+    fold[places[np.argsort(truth[places], kind="stable")]] = np.arange(len(places)) % _FOLDS
+    return fold

@@ -1,15 +1,14 @@
 """Gold tasks: inputs whose right class is known to all, for every aggregation that learns.
 
-With a dozen gold tasks and a hundred workers no single rule is right everywhere (docs/peer-review-crowds.md):
+With a dozen gold tasks and a hundred workers no single rule is right everywhere (docs/crowds.md). So the four
+models of ``workers`` are mixed. With enough gold the ridge of peer review on gold alone joins them, which
+finds the few that are right where most err together. The models are learnt once from all workers and, where
+some repeat each other, once with one voice for those.
 
-    one coin       learns one accuracy per worker from gold and the batch together, gold being certain
-    Dawid-Skene    the same with a confusion matrix per worker. Both follow workers that err together
-    ridge          the rule of peer review on gold alone; it needs more gold than the others
-
-Each answers gold out of fold, once for all workers and, where some repeat each other, once with one voice for
-those. Their answers to the batch are mixed in proportion to the likelihood of gold by the out-of-fold
-answers. Gold is public, so the mix is the same for all judges. And gold is certain: where there is little of
-it, the mix is still a better answer than the plurality (+.05 with eleven hard tasks).
+Each rule answers gold out of fold. Votes that depend on each other make a rule too sure of itself. So its
+log-odds are multiplied by a factor, under which the other gold tasks are likeliest. The answers to the batch
+are then mixed in proportion to the likelihood of gold by the out-of-fold answers. How well a model foretells
+votes that it has not seen counts, too. Gold is public, so the mix is the same for all judges.
 """
 
 from __future__ import annotations
@@ -21,32 +20,36 @@ from typing import Final
 import numpy as np
 from scipy.special import softmax
 
-from folkmoot.accuracy import laplace_accuracy, log_odds
-from folkmoot.aggregation.dawid_skene import DawidSkene
 from folkmoot.aggregation.interface import Known, Rows
+from folkmoot.aggregation.own import Codes, Finals, judges_of
 from folkmoot.aggregation.panel import PUBLIC, Panel, centred
 from folkmoot.aggregation.telling_apart import copies
-from folkmoot.arrays import Floats, Ints
-from folkmoot.votes import UNCOLOURED, Votes
+from folkmoot.aggregation.workers import MODELS, Crowd, Model
+from folkmoot.arrays import Array, Bools, Floats, Ints
+from folkmoot.outcome import laplace_accuracy, log_odds
+from folkmoot.votes import NO_VOTE, Votes
 
-LEAST_GOLD: Final = 5  # tasks; of fewer, chance explains any answers
-_FOLDS: Final = 10  # of gold, left out in turn: fewer teach less, more cost time
-# By which Dawid-Skene's log-odds are multiplied: it is much too sure of itself wherever workers err together,
-# and believed as it is, one story of most workers wins (-.10). Less loses what it knows in sparse crowds.
-_FLAT: Final = 0.3
+# Gold tasks from which models start half at the majority, half at what skills on gold make of the votes. Gold
+# alone led one crowd of 48 to a story of its own (-.13). With fewer tasks an odd one would turn all around.
+_SKILLS: Final = 5
+# Answers to gold per worker from which the ridge is heard, and how far beforehand. With fewer, as in sparse
+# crowds, luck on a dozen tasks makes it all (-.2 in one crowd of 48).
+_RIDGE_GOLD: Final = 8
+_RIDGE: Final = 0.01
+_FOLDS: Final = 5  # of gold, left out in turn: fewer teach less, more cost time
+# How much of the likelihood of votes counts beside that of gold, since votes on a task depend on each other.
+# With .03 the majority and one coin keep a share that costs .03 where workers always say the same.
+_OF_VOTES: Final = 0.1
 # No rule is believed beyond 1 - this on a single task: without, one task decides between rules; with .1 too
 # few tasks tell a rule that follows one story (-.11).
 _DOUBT: Final = 0.02
-# How far the ridge is believed beforehand: more, and it speaks before it has enough gold (-.02).
-_RIDGE: Final = 0.01
-_RULES: Final = {
-    "one coin": DawidSkene(one_coin=True, iterations=60, tolerance=1e-3, unvoted=True),
-    "Dawid-Skene": DawidSkene(one_coin=False, iterations=60, tolerance=1e-3, unvoted=True),
-}
+# What log-odds may be multiplied by, and which factor is likely beforehand: a normal distribution of its log.
+_FACTORS: Final = np.geomspace(0.1, 1.5, 12)
+_FACTOR: Final = 0.5
 
 
 def gold_known(votes: Votes, gold: Ints, classes: int | None = None) -> Known:
-    """What gold tasks tell: the truth of these inputs, and public rows with the votes on them.
+    """Make known what gold tasks tell: the truth of these inputs, and public rows with the votes on them.
 
     Parameters
     ----------
@@ -70,14 +73,14 @@ def gold_known(votes: Votes, gold: Ints, classes: int | None = None) -> Known:
     >>> known.rows.truth, known.rows.votes[1] == known.rows.truth
     (array([0, 1]), array([ True, False]))
     """
-    there = np.flatnonzero(gold != UNCOLOURED)
+    there = np.flatnonzero(gold != NO_VOTE)
     rows = Rows(votes=votes[:, there], truth=gold[there], owner=np.full(len(there), PUBLIC))
     return Known(truth=gold, classes=classes, rows=rows)
 
 
 @dataclass(frozen=True, eq=False)
 class GoldReview:
-    """What gold and everybody's votes tell of a batch."""
+    """The answers to a batch that gold and everybody's votes give."""
 
     chances: Floats  # (input, class)
     unseen: Floats  # (gold, class): by rules that had not seen the task
@@ -87,11 +90,11 @@ class GoldReview:
 
 def review_gold(on_gold: Votes, truth: Ints, batch: Votes, classes: int) -> GoldReview:
     """Learn from votes on gold tasks, their truth and votes on a batch what is right there."""
-    votes = np.concatenate([on_gold, batch], axis=1)
+    votes, told = np.concatenate([on_gold, batch], axis=1), np.arange(len(truth))
     names, unseen, on_batch, beforehand = zip(*_rules(votes, truth, classes), strict=True)
     believable = (1 - _DOUBT) * np.stack(unseen) + _DOUBT / classes
-    likelihood = np.log(believable[:, np.arange(len(truth)), truth])
-    evidence = np.log(beforehand) + likelihood.sum(axis=1)
+    likelihood = np.log(believable[:, told, truth])
+    evidence = np.asarray(beforehand) + likelihood.sum(axis=1)
     share = softmax(evidence)
     # A gold task is answered by the shares that all the others give.
     without = softmax((evidence[:, None] - likelihood).T, axis=1)
@@ -107,35 +110,66 @@ def review_gold(on_gold: Votes, truth: Ints, batch: Votes, classes: int) -> Gold
 def _rules(votes: Votes, truth: Ints, classes: int) -> Iterator[tuple[str, Floats, Floats, float]]:
     """Each rule's name, its answers to unseen gold and to the batch, and how far it is believed at first."""
     rows = len(truth)
-    fold = np.arange(rows) % _FOLDS
     first = np.sort(np.unique(copies(votes), return_index=True)[1])
     for heard in [votes] if len(first) == len(votes) else [votes, votes[first]]:
-        for name in _RULES:
-            unseen = np.zeros((rows, classes))
-            for part in np.unique(fold):
-                out = fold == part
-                told = np.where(out, UNCOLOURED, truth)
-                unseen[out] = _learnt(name, heard, told, classes)[:rows][out]
-            yield name, unseen, _learnt(name, heard, truth, classes)[rows:], 1.0
-    panel = Panel(centred(votes[:, :rows], classes), truth, np.full(rows, PUBLIC), 1.0)
-    rule = panel.of_public()
-    keen = panel.sharpness(rule)
-    said = panel.scores(rule, centred(votes[:, rows:], classes))
-    yield "ridge", softmax(keen * panel.unseen(rule), axis=1), softmax(keen * said, axis=1), _RIDGE
+        crowd = Crowd.of(heard, classes)
+        fits = [
+            crowd.fit(model, *_known(crowd, model, truth, np.ones(rows, np.bool_)))
+            for model in MODELS.values()
+        ]
+        for (name, model), fit in zip(MODELS.items(), fits, strict=True):
+            unseen, on_batch = _learnt(crowd, model, truth)
+            yield name, unseen, on_batch, _OF_VOTES * (fit - max(fits))
+    if (votes[:, :rows] != NO_VOTE).sum() >= _RIDGE_GOLD * len(votes):
+        panel = Panel(centred(votes[:, :rows], classes), truth, np.full(rows, PUBLIC), 1.0)
+        rule = panel.of_public()
+        keen = panel.sharpness(rule)
+        said = panel.scores(rule, centred(votes[:, rows:], classes))
+        alone = softmax(keen * panel.unseen(rule), axis=1), softmax(keen * said, axis=1)
+        yield "ridge", *alone, float(np.log(_RIDGE))
 
 
-def _learnt(name: str, votes: Votes, gold: Ints, classes: int) -> Floats:
-    """(input, class): what a rule makes of votes whose first inputs are gold, as far as that is known."""
-    truth = np.full(votes.shape[1], UNCOLOURED)
-    truth[: len(gold)] = gold
-    belief = _RULES[name].aggregate(votes, Known(truth=truth, classes=classes)).probabilities(classes)
-    belief = np.where(belief.any(axis=1, keepdims=True), belief, 1 / classes)
-    if name == "one coin":
-        return belief
-    return np.asarray(softmax(_FLAT * np.log(np.maximum(belief, 1e-12)), axis=1))
+def _known(crowd: Crowd, model: Model, truth: Ints, there: Bools) -> tuple[Ints, Floats]:
+    """The truth of all tasks as far as gold tells it, -1 elsewhere; and what a model starts with."""
+    known = np.full(crowd.shape[1], NO_VOTE)
+    known[: len(truth)][there] = truth[there]
+    if there.sum() < _SKILLS:
+        return known, crowd.shares()
+    certain = np.zeros((len(known), crowd.shape[2]))
+    certain[: len(truth)][there] = np.eye(crowd.shape[2])[truth[there]]
+    by_skill = softmax(crowd.logs(np.maximum(model(crowd.counts(certain)), 1e-6)), axis=1)
+    return known, np.asarray((by_skill + crowd.shares()) / 2)
+
+
+def _learnt(crowd: Crowd, model: Model, truth: Ints) -> tuple[Floats, Floats]:
+    """(gold, class) and (input, class): how likely a model finds each class; gold by models without it."""
+    rows = np.arange(len(truth))
+    fold = rows % _FOLDS
+    logs = np.zeros((len(truth), crowd.shape[2]))
+    for part in np.unique(fold):
+        logs[fold == part] = crowd.learnt(model, *_known(crowd, model, truth, fold != part))[0][
+            rows[fold == part]
+        ]
+    each = np.stack([np.log(softmax(f * logs, axis=1)[rows, truth] + 1e-9) for f in _FACTORS])
+    total = each.sum(axis=1) - np.log(_FACTORS / _FACTOR) ** 2 / 2
+    without = _FACTORS[(total[:, None] - each).argmax(axis=0)]  # of each gold task, by the others
+    on_batch = crowd.learnt(model, *_known(crowd, model, truth, rows >= 0))[0][len(truth) :]
+    best = _FACTORS[int(total.argmax())]
+    return np.asarray(softmax(without[:, None] * logs, axis=1)), np.asarray(softmax(best * on_batch, axis=1))
 
 
 def _accuracy(votes: Votes, chances: Floats) -> Floats:
     """(participant,): its accuracy if ``chances`` (input, class) are right."""
     right = np.stack([(votes == label) @ chances[:, label] for label in range(chances.shape[1])])
-    return laplace_accuracy(right.sum(axis=0), (votes != UNCOLOURED).sum(axis=1), chances.shape[1])
+    return laplace_accuracy(right.sum(axis=0), (votes != NO_VOTE).sum(axis=1), chances.shape[1])
+
+
+def decide_by_gold(table: Array, known: Known, rows: Rows, finals: Finals) -> None:
+    """Public rows alone: what follows from them is the same for all judges."""
+    codes = Codes(table, rows.votes, rows.truth)
+    batch = codes.of(table)
+    found = review_gold(codes.of(rows.votes), codes.of(rows.truth), batch, codes.count)
+    votes = np.where((batch >= 0).any(axis=0), found.chances.argmax(axis=1), NO_VOTE)
+    likely = codes.spread(found.chances, finals.classes)
+    for judge in judges_of(table, known).tolist():
+        finals.hold(judge, codes.back(votes), found.weight, likely)

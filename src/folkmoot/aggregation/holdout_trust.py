@@ -12,14 +12,15 @@ from typing import ClassVar, Final
 
 import numpy as np
 
+from folkmoot.aggregation.gold import decide_by_gold
 from folkmoot.aggregation.holdout import Holdout
 from folkmoot.aggregation.interface import FinalVotes, Kind, Known, OwnAggregation, Rows
-from folkmoot.aggregation.listening import Gold, Heard, ahead, likely, listen, tally
+from folkmoot.aggregation.listening import Heard, ahead, likely, listen, tally
 from folkmoot.aggregation.numbers import weighted_middle, weights_by_errors
 from folkmoot.aggregation.own import Codes, Finals, judges_of, kind_of
 from folkmoot.aggregation.panel import PUBLIC
 from folkmoot.arrays import Array, Bools, Floats
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 _NOTHING_HELD: Final = "it holds no rows back, so it cannot know whether its model is any good"
 
@@ -29,7 +30,9 @@ class HoldoutTrust(OwnAggregation):
     """Each participant weighs everybody's votes by how well they fit its own, and what its holdout says.
 
     A judge may use the rows of ``Known.rows`` that it owns, and public ones (owner -1). Of its rows it needs
-    its own votes alone. For numbers, votes of others on its rows are used, too, where it has asked for them.
+    its own votes alone. If all rows are public, all judges know the same, and decide as with ``PeerReview``.
+    A judge that shares few inputs with most others takes the plurality. For numbers, votes of others on its
+    rows are used, too, where it has asked for them.
 
     Examples
     --------
@@ -57,6 +60,9 @@ class HoldoutTrust(OwnAggregation):
         judges = judges_of(table, known)
         rows = known.rows
         held = np.zeros(len(table), dtype=np.bool_)
+        if rows is not None and kind == "labels" and len(rows.owner) and (rows.owner == PUBLIC).all():
+            decide_by_gold(table, known, rows, finals)  # all know what any judge knows
+            return finals.done()
         if rows is not None:
             held = np.array([_own(rows, judge).any() for judge in range(len(table))])
         for judge in judges[~held[judges]].tolist():
@@ -73,7 +79,7 @@ class HoldoutTrust(OwnAggregation):
 def _own(rows: Rows, judge: int) -> Bools:
     """(row,): those that a judge may use, and has voted on."""
     said = rows.votes[judge]
-    there = said != UNCOLOURED
+    there = said != NO_VOTE
     if said.dtype.kind == "f":
         there = ~np.isnan(said.reshape(len(said), -1)).any(axis=1)
     return np.asarray(there & ((rows.owner == judge) | (rows.owner == PUBLIC)))
@@ -82,13 +88,11 @@ def _own(rows: Rows, judge: int) -> Bools:
 def _labels(table: Array, rows: Rows, judges: list[int], finals: Finals) -> None:
     codes = Codes(table, rows.votes, rows.truth)
     cast, on_rows, truth = codes.of(table), codes.of(rows.votes), codes.of(rows.truth)
-    public = rows.owner == PUBLIC
-    gold = Gold(on_rows[:, public], truth[public]) if public.any() else None
     heard = Heard(cast, codes.count)
     for judge in judges:
         mine = _own(rows, judge)
         holdout = Holdout.of(on_rows[judge, mine], truth[mine], codes.count)
-        weight = listen(judge, heard, holdout, gold)
+        weight = listen(judge, heard, holdout)
         if isinstance(weight, str):
             finals.fall_back(judge, weight)
             continue

@@ -19,7 +19,7 @@ import numpy as np
 
 from folkmoot.arrays import Array, Bools, Floats, Ints, Progress
 from folkmoot.outcome import most
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 Kind: TypeAlias = Literal["labels", "probabilities", "numbers"]
 
@@ -149,11 +149,20 @@ class Answers:
             raise ValueError("numbers have no classes: these answers hold no probabilities")
         return spread(self.choices, self.shares, classes)
 
-    def level(self, classes: int) -> Bools:
+    def tied_classes(self, classes: int) -> Bools:
         """(input, class): the classes that are tied for the first place, where there are several."""
         if self.choices is None or self.tied is None:
             raise ValueError("numbers have no ties: these answers hold none")
         return spread(self.choices, self.tied.astype(np.float64), classes) > 0
+
+
+def smoothed(shares: Floats, voters: Array) -> Floats:
+    """(input, class): shares with one vote more, spread over all C classes; 1/C all over without voters.
+
+    The posterior mean under a Dirichlet prior that counts as much as one voter: no class is ruled out.
+    """
+    many = voters[:, None]
+    return np.asarray((shares * many + 1 / shares.shape[1]) / (many + 1))
 
 
 class Aggregation(ABC):
@@ -194,6 +203,10 @@ class FinalVotes:
         What each one's first vote counts for each participant (a row per judge).
     fell_back : mapping of int to str
         The participants that could not tell whom to believe, and so took the plurality, and why.
+    told : str, default ""
+        One line on how the aggregation was chosen, where it was.
+    alone : tuple of int, default ()
+        The participants whose own model is better on their own inputs, where that was asked.
 
     Examples
     --------
@@ -207,6 +220,8 @@ class FinalVotes:
     probabilities: Floats | None = None
     weights: Floats | None = None
     fell_back: Mapping[int, str] = field(default_factory=dict)
+    told: str = ""
+    alone: tuple[int, ...] = ()
 
 
 class OwnAggregation(Aggregation):
@@ -241,7 +256,7 @@ class OwnAggregation(Aggregation):
 def spread(choices: Ints, values: Floats, classes: int) -> Floats:
     """(input, choice) values of classes as (input, class)."""
     result = np.zeros((len(choices), classes))
-    row, place = np.nonzero(choices != UNCOLOURED)
+    row, place = np.nonzero(choices != NO_VOTE)
     result[row, choices[row, place]] = values[row, place]
     return result
 
@@ -257,12 +272,12 @@ def ballots(votes: Ints) -> tuple[Ints, Ints]:
     ranked = np.take_along_axis(votes, order, axis=0)
     new = np.ones_like(ranked, dtype=np.bool_)
     new[1:] = ranked[1:] != ranked[:-1]
-    new &= ranked != UNCOLOURED
+    new &= ranked != NO_VOTE
     rank = np.cumsum(new, axis=0) - 1  # -1 as long as there are only missing votes
     places = np.empty_like(votes)
     np.put_along_axis(places, order, rank, axis=0)
     width = max(1, int(rank[-1].max(initial=0)) + 1) if participants else 1
-    choices = np.full((inputs, width), UNCOLOURED, dtype=np.int64)
+    choices = np.full((inputs, width), NO_VOTE, dtype=np.int64)
     at, column = np.nonzero(new)
     choices[column, rank[at, column]] = ranked[at, column]
     return choices, places
@@ -271,7 +286,7 @@ def ballots(votes: Ints) -> tuple[Ints, Ints]:
 def counted(places: Ints, width: int, weights: Floats | None = None) -> Floats:
     """(input, choice): how many votes each choice has, or how much of (participant, input) weights."""
     inputs = places.shape[1]
-    participant, column = np.nonzero(places != UNCOLOURED)
+    participant, column = np.nonzero(places != NO_VOTE)
     cells = column * width + places[participant, column]
     each = None if weights is None else weights[participant, column]
     sums = np.bincount(cells, weights=each, minlength=inputs * width)
@@ -287,13 +302,13 @@ def decided(
     skills: Floats | None = None,
 ) -> Answers:
     """The choice with the largest score; a tie, of scores ``within`` of the largest, is undecided."""
-    here = (choices != UNCOLOURED) & possible[:, None]
+    here = (choices != NO_VOTE) & possible[:, None]
     place, tied = most(np.where(here, scores, -np.inf), here.any(axis=1), within)
     named = np.take_along_axis(choices, np.maximum(place, 0)[:, None], axis=1)[:, 0]
     return Answers(
-        decision=np.where(place == UNCOLOURED, UNCOLOURED, named),
+        decision=np.where(place == NO_VOTE, NO_VOTE, named),
         choices=choices,
-        shares=np.where(choices != UNCOLOURED, shares, 0.0),
+        shares=np.where(choices != NO_VOTE, shares, 0.0),
         tied=tied,
         skills=skills,
     )

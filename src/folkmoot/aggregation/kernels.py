@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from folkmoot.arrays import Array, Floats, Ints
-from folkmoot.compiling import compiled
+from folkmoot.machine import compiled
 
 
 @compiled(nogil=True)

@@ -16,7 +16,7 @@ import numpy as np
 from folkmoot.aggregation.interface import FinalVotes, Kind, Known, OwnAggregation
 from folkmoot.aggregation.own import Finals, judges_of
 from folkmoot.arrays import Array, Ints
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 _NEVER: Final = "on no input those that it listens to agree"
 _NO_SET: Final = "it has no quorum set"
@@ -92,7 +92,7 @@ class Listen(OwnAggregation):
                 finals.fall_back(judge, _NO_SET)
                 continue
             votes = _agreed(quorum_set, columns, names)[which.reshape(-1)]
-            if (votes == UNCOLOURED).all():
+            if (votes == NO_VOTE).all():
                 finals.fall_back(judge, _NEVER)
                 continue
             finals.votes[judge] = votes
@@ -103,11 +103,11 @@ class Listen(OwnAggregation):
 
 def _agreed(quorum_set: Listening, columns: Ints, names: Sequence[str]) -> Ints:
     """(column,): the class whose voters are enough; -1 if those of none or of several are."""
-    found = np.full(columns.shape[1], UNCOLOURED)
+    found = np.full(columns.shape[1], NO_VOTE)
     for place, column in enumerate(columns.T):
         voters: dict[int, set[str]] = {}
         for name, vote in zip(names, column.tolist(), strict=True):
-            if vote != UNCOLOURED:
+            if vote != NO_VOTE:
                 voters.setdefault(vote, set()).add(name)
         enough = [vote for vote, who in voters.items() if quorum_set.satisfied_by(who)]
         if len(enough) == 1:

@@ -11,8 +11,7 @@ With many inputs the second is right; with few none is right everywhere, so each
 evidence speaks for it. Learnt from two thirds of the inputs, without the own votes and copies of them, a view
 answers the others. If that were the truth, it would agree with the own votes as often as the holdout says
 that these are right: the chance of just that many agreements is beta-binomial. So a view that agrees too
-little is doubted, and one that agrees too much as well, since it repeats the own mistakes. Where inputs with
-known answers have votes of all, a view also counts for the log-odds of being right on these.
+little is doubted, and one that agrees too much as well, since it repeats the own mistakes.
 """
 
 from __future__ import annotations
@@ -20,20 +19,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 from scipy.special import betaln, softmax
 
-from folkmoot.accuracy import laplace_accuracy, log_odds
 from folkmoot.aggregation.holdout import SURE, Holdout
 from folkmoot.aggregation.refinement import SHRINK, informedness, refine
 from folkmoot.aggregation.telling_apart import agreements, copies
 from folkmoot.arrays import Bools, Floats, Ints, Singles
+from folkmoot.outcome import log_odds, most
 
 # Inputs on which one must have voted. With fewer an accuracy is known to 0.2 at best, and nobody is told from
 # anybody: then the plurality is as good.
 LEAST_INPUTS: Final = 50
+# The same for inputs on which most others have voted, too. In sparse crowds two share a handful, so chance
+# says who agrees, and the plurality is better.
+LEAST_COMMON: Final = 20
 # Inputs per pair of classes from which an answer can be calibrated, and per class from which it is right
 # everywhere. Fewer would let a view of noise decide alone (-.05 in crowds), more only cost time.
 _REFINED_FROM: Final = 10
@@ -48,13 +50,6 @@ _SHARPEST: Final = np.geomspace(1, 1 / 64, 19)
 
 Views: TypeAlias = dict[str, Floats]
 """The weight of everybody's vote, (participant,), by the name of the view."""
-
-
-class Gold(NamedTuple):
-    """Inputs with known answers, on which everybody has voted."""
-
-    votes: Ints
-    truth: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +92,7 @@ class Heard:
         return tuple(Heard(self.votes[:, self.fold != each], self.classes) for each in range(_FOLDS))
 
 
-def listen(own: int, heard: Heard, holdout: Holdout, gold: Gold | None) -> Floats | str:
+def listen(own: int, heard: Heard, holdout: Holdout) -> Floats | str:
     """(participant,): what each vote is worth to ``own``; or why it cannot tell.
 
     Weights are log-odds. A vote with a negative weight is read backwards.
@@ -110,12 +105,15 @@ def listen(own: int, heard: Heard, holdout: Holdout, gold: Gold | None) -> Float
     mine = int(heard.both[own, own])
     if mine < LEAST_INPUTS:
         return f"trust needs at least {LEAST_INPUTS} inputs on which it voted: got {mine}"
+    common = int(np.median(np.delete(heard.both[own], own))) if len(heard.votes) > 1 else mine
+    if common < LEAST_COMMON:
+        return f"trust needs {LEAST_COMMON} inputs on which it and most others voted: the median is {common}"
     classes, inputs = heard.classes, heard.votes.shape[1]
     refined = inputs >= _REFINED_FROM * classes**2
     base = by_answer(own, heard, holdout) if refined else by_agreement(own, heard, holdout)
     if isinstance(base, str) or (refined and inputs >= _ENOUGH * classes):
         return base
-    return _blended(own, heard, holdout, gold, base, refined=refined)
+    return _blended(own, heard, holdout, base, refined=refined)
 
 
 def by_agreement(own: int, heard: Heard, holdout: Holdout) -> Floats:
@@ -157,9 +155,7 @@ def _weights(accuracy: Floats, error: Floats, classes: int) -> Floats:
     return np.where(np.isfinite(weight) & (sure != 0), weight, 0.0)
 
 
-def _blended(
-    own: int, heard: Heard, holdout: Holdout, gold: Gold | None, base: Floats, *, refined: bool
-) -> Floats:
+def _blended(own: int, heard: Heard, holdout: Holdout, base: Floats, *, refined: bool) -> Floats:
     """The weights of all views together, each believed as far as can be told."""
     views = _views(own, heard, holdout, base if refined else None)
     learnt = []
@@ -168,7 +164,7 @@ def _blended(
         nobody = np.zeros(len(base))
         learnt.append(_views(own, part, holdout, nobody if isinstance(again, str) else again))
     others = heard.copies != heard.copies[own]
-    share = _shares(own, heard, holdout, learnt, views, others, gold)
+    share = _shares(own, heard, holdout, learnt, views, others)
     scale = sum(share[name] * float(np.abs(weight).sum()) for name, weight in views.items())
     mixed = sum(share[name] * weight / np.abs(weight).sum() for name, weight in views.items())
     return np.asarray(scale * mixed)
@@ -195,7 +191,6 @@ def _shares(
     learnt: list[Views],
     views: Views,
     others: Bools,
-    gold: Gold | None,
 ) -> dict[str, float]:
     """How far each view is believed; together 1. ``learnt`` has the views without each of the thirds."""
     there = [name for name, weight in views.items() if weight.any()]
@@ -210,22 +205,12 @@ def _shares(
             out = heard.fold == number
             answer[out] = decide(heard.votes[:, out], without[name] * others, heard.classes)
         logs.append(_log_chance(_right(answer[told], mine[told], heard.classes), int(told.sum()), holdout))
-    belief = np.asarray(softmax(logs))
-    if gold is not None:
-        worth = np.array([_worth(views[name] * others, gold, heard.classes) for name in there])
-        if (belief * worth).any():
-            belief = belief * worth / (belief * worth).sum()
-    return dict(zip(there, belief.tolist(), strict=True))
+    return dict(zip(there, np.asarray(softmax(logs)).tolist(), strict=True))
 
 
 def _right(answer: Ints, votes: Ints, classes: int) -> float:
     """On how many inputs the votes are the answer; where it has none, as often as by chance."""
     return float(np.where(answer < 0, 1 / classes, answer == votes).sum())
-
-
-def _worth(weight: Floats, gold: Gold, classes: int) -> float:
-    right = _right(decide(gold.votes, weight, classes), gold.truth, classes)
-    return max(0.0, float(log_odds(laplace_accuracy(right, len(gold.truth), classes), classes, doubt=_FIRM)))
 
 
 def _log_chance(right: float, of: int, holdout: Holdout) -> float:
@@ -242,8 +227,8 @@ def decide(votes: Ints, weight: Floats, classes: int) -> Ints:
 
 def ahead(score: Floats, weight: Floats) -> Ints:
     """(input,): the class with the most of this tally, -1 if several are tied or nothing has any."""
-    best = score >= score.max(axis=0) - _TIE * np.abs(weight).sum()
-    return np.where(best.sum(axis=0) > 1, -1, score.argmax(axis=0))
+    every = np.ones(score.shape[1], dtype=np.bool_)
+    return most(score.T, every, _TIE * float(np.abs(weight).sum())).decision
 
 
 def tally(votes: Ints, weight: Floats, classes: int) -> Floats:

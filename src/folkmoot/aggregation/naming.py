@@ -8,6 +8,7 @@ from dataclasses import MISSING, fields
 from typing import Any, Final
 
 from folkmoot import checks
+from folkmoot.aggregation.auto import Auto
 from folkmoot.aggregation.dawid_skene import DawidSkene
 from folkmoot.aggregation.geometric_median import GeometricMedian
 from folkmoot.aggregation.holdout_trust import HoldoutTrust
@@ -33,6 +34,7 @@ AGGREGATIONS: Final[dict[str, type[Aggregation]]] = {
     "geometric-median": GeometricMedian,
     "krum": Krum,
     "mean": Mean,
+    "auto": Auto,
 }
 _TYPED: Final = re.compile(r"\s*([\w-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
@@ -85,7 +87,10 @@ def aggregation_called(typed: str) -> Aggregation:
         raise checks.ArgumentError(
             "{aggregation}: {typed!s} {what!s}; {has!s}", typed=found[1], what=what, has=has
         )
-    return kind(**given)
+    try:
+        return kind(**given)
+    except (TypeError, ValueError) as error:
+        raise checks.ArgumentError("{aggregation} {typed!s}: {why!s}", typed=found[1], why=error) from None
 
 
 def _parameters(name: str, typed: str) -> dict[str, Any]:

@@ -18,9 +18,6 @@ from folkmoot.aggregation.panel import PUBLIC
 from folkmoot.aggregation.ridge import Linear, fit
 from folkmoot.arrays import Bools, Floats, Ints
 
-# Rounds of accepting owners and learning. With one, the mean answer alone says whom to accept (.6% of the
-# error with liars that stall); a third changes nothing.
-_SWEEPS: Final = 2
 # Times the usual error of a rule on an owner's rows, from which these are left out: without, stretched or
 # absurd numbers are learnt from; less would leave out honest owners of hard rows.
 _OFF: Final = 2.0
@@ -92,7 +89,7 @@ class NumberPanel:
         return {}
 
     def review(self, judge: int) -> NumberReview:
-        """What a judge learns."""
+        """Learn as a judge."""
         accepted, linear = self._vetted(judge)
         mine = self.rows_of[judge]
         others = accepted & (np.arange(len(accepted)) != judge)
@@ -143,22 +140,15 @@ class NumberPanel:
         return np.asarray(odd)
 
     def _vetted(self, judge: int) -> tuple[Bools, Linear | None]:
-        """Whose numbers go with what a rule expects, beginning with the mean answer; and the rule."""
-        apart, mean = self._heard
-        expected, linear = mean, None
-        accepted = np.zeros(len(self.answers), dtype=np.bool_)
-        for _ in range(_SWEEPS):
-            missed = ((self.truth - expected) / self._usual) ** 2
-            off = np.array([np.sqrt(missed[rows].mean()) if len(rows) else np.inf for rows in self.rows_of])
-            usual = np.median(off[np.isfinite(off)]) if np.isfinite(off).any() else 0.0
-            goes = np.array([_goes(expected[rows], self.truth[rows]) for rows in self.rows_of])
-            accepted = goes & (off < _OFF * usual)
-            accepted[judge] = len(self.rows_of[judge]) > 0
-            if len(self._rows(accepted)) < _LEAST_ROWS:
-                return accepted, None
-            linear = self._rule(accepted)
-            expected = self._scores(linear, apart, mean)
-        return accepted, linear
+        """Whose numbers go with the mean answer, and the rule of their rows."""
+        expected = self._heard[1]
+        missed = ((self.truth - expected) / self._usual) ** 2
+        off = np.array([np.sqrt(missed[rows].mean()) if len(rows) else np.inf for rows in self.rows_of])
+        usual = np.median(off[np.isfinite(off)]) if np.isfinite(off).any() else 0.0
+        goes = np.array([_goes(expected[rows], self.truth[rows]) for rows in self.rows_of])
+        accepted = goes & (off < _OFF * usual)
+        accepted[judge] = len(self.rows_of[judge]) > 0
+        return accepted, self._rule(accepted) if len(self._rows(accepted)) >= _LEAST_ROWS else None
 
     def _rows(self, accepted: Bools) -> Ints:
         return np.flatnonzero((self.owner == PUBLIC) | accepted[self.owner])

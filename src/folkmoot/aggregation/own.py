@@ -8,6 +8,9 @@ may use ``Known.truth``: a judge that knew the answers would need no aggregation
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 
 import numpy as np
@@ -16,8 +19,8 @@ from folkmoot.aggregation.interface import Answers, FinalVotes, Kind, Known, Row
 from folkmoot.aggregation.median import Median
 from folkmoot.aggregation.plurality import Plurality
 from folkmoot.aggregation.pool import Pool
-from folkmoot.arrays import Array, Floats, Ints
-from folkmoot.votes import UNCOLOURED
+from folkmoot.arrays import Array, Floats, Ints, Progress
+from folkmoot.votes import NO_VOTE
 
 _MOST_CELLS = 1 << 26  # of probabilities (judge, input, class), 512 MiB; beyond it final votes have none
 
@@ -41,7 +44,7 @@ def named(table: Array, kind: Kind) -> Ints:
     if kind == "labels":
         return table
     there = ~np.isnan(table).any(axis=2)
-    return np.where(there, np.nan_to_num(table).argmax(axis=2), UNCOLOURED)
+    return np.where(there, np.nan_to_num(table).argmax(axis=2), NO_VOTE)
 
 
 class Codes:
@@ -49,16 +52,16 @@ class Codes:
 
     def __init__(self, *labels: Ints, all_of: int | None = None) -> None:
         there = np.unique(np.concatenate([each.ravel() for each in labels]))
-        self.labels = there[there != UNCOLOURED] if all_of is None else np.arange(all_of)
+        self.labels = there[there != NO_VOTE] if all_of is None else np.arange(all_of)
         self.count = max(2, len(self.labels))
 
     def of(self, labels: Ints) -> Ints:
         """The numbers of classes."""
-        return np.where(labels == UNCOLOURED, UNCOLOURED, np.searchsorted(self.labels, labels))
+        return np.where(labels == NO_VOTE, NO_VOTE, np.searchsorted(self.labels, labels))
 
     def back(self, codes: Ints) -> Ints:
         """The classes of numbers."""
-        return np.where(codes == UNCOLOURED, UNCOLOURED, self.labels[np.minimum(codes, len(self.labels) - 1)])
+        return np.where(codes == NO_VOTE, NO_VOTE, self.labels[np.minimum(codes, len(self.labels) - 1)])
 
     def spread(self, likely: Floats, classes: int) -> Floats:
         """(input, class): (input, number) with a column for every class."""
@@ -66,6 +69,36 @@ class Codes:
         result[:, self.labels] = likely[:, : len(self.labels)]
         total = result.sum(axis=1, keepdims=True)
         return np.asarray(np.divide(result, total, out=np.full_like(result, 1 / classes), where=total > 0))
+
+
+_WATCHING: ContextVar[Progress | None] = ContextVar("_WATCHING", default=None)
+
+
+@contextmanager
+def watching(progress: Progress | None) -> Iterator[None]:
+    """Call ``progress`` with (done, all) as judges come to final votes, wherever that happens inside.
+
+    Estimators and reports ask for final votes several layers below; ``Known.progress`` is for one table.
+
+    Parameters
+    ----------
+    progress : callable, optional
+        The function to call; None for nobody.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.aggregation import HoldoutTrust, Known, watching
+    >>> with watching(lambda done, whole: print(f"{done} of {whole}")):
+    ...     votes = HoldoutTrust().aggregate(np.array([[0, 1], [1, 1]]), Known())
+    1 of 2
+    2 of 2
+    """
+    token = _WATCHING.set(progress)
+    try:
+        yield
+    finally:
+        _WATCHING.reset(token)
 
 
 class Finals:
@@ -76,11 +109,13 @@ class Finals:
         n, inputs = table.shape[:2]
         self._plain: Answers | None = None
         self.votes: Array = (
-            np.full(table.shape, np.nan) if kind == "numbers" else np.full((n, inputs), UNCOLOURED)
+            np.full(table.shape, np.nan) if kind == "numbers" else np.full((n, inputs), NO_VOTE)
         )
         self.classes = known.classes or 2
         if known.classes is None and kind != "numbers":
-            self.classes = table.shape[2] if kind == "probabilities" else max(2, int(table.max()) + 1)
+            rows = [] if known.rows is None else [known.rows.votes, known.rows.truth]
+            largest = max(int(np.max(each, initial=NO_VOTE)) for each in (table, *rows))
+            self.classes = table.shape[2] if kind == "probabilities" else max(2, largest + 1)
         self.probabilities: Floats | None = None
         if kind != "numbers" and n * inputs * self.classes <= _MOST_CELLS:
             self.probabilities = np.full((n, inputs, self.classes), np.nan)
@@ -99,14 +134,14 @@ class Finals:
     def hold(self, judge: int, votes: Array, weight: Floats, likely: Floats | None = None) -> None:
         """A judge's final votes; where it has none it takes the plurality."""
         if self._kind != "numbers":
-            votes = np.where(votes == UNCOLOURED, self._untied(judge), votes)
+            votes = np.where(votes == NO_VOTE, self._untied(judge), votes)
         self.votes[judge] = votes
         self.weights[judge] = weight
         if self.probabilities is not None:
             self.probabilities[judge] = self.plain.probabilities(self.classes) if likely is None else likely
         self._done += 1
-        if self._known.progress is not None:
-            self._known.progress(self._done, self._whole)
+        if (progress := self._known.progress or _WATCHING.get()) is not None:
+            progress(self._done, self._whole)
 
     def fall_back(self, judge: int, why: str) -> None:
         """A judge that cannot tell whom to believe takes the plurality, and says why."""

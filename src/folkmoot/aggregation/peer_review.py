@@ -5,23 +5,27 @@ Everybody answers some labelled rows of everybody. ``panel`` has the rule for cl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 from scipy.special import softmax
+from threadpoolctl import threadpool_limits
 
 from folkmoot import checks
-from folkmoot.aggregation.gold import LEAST_GOLD, review_gold
+from folkmoot.aggregation.gold import decide_by_gold
 from folkmoot.aggregation.interface import FinalVotes, Kind, Known, OwnAggregation, Rows
+from folkmoot.aggregation.nearby import Nearby
 from folkmoot.aggregation.numbers import NumberPanel
 from folkmoot.aggregation.own import Codes, Finals, judges_of, kind_of, named
-from folkmoot.aggregation.panel import PUBLIC, Panel, centred
+from folkmoot.aggregation.panel import PUBLIC, Panel, Voter, centred
+from folkmoot.aggregation.space import space_of
 from folkmoot.aggregation.telling_apart import changed
-from folkmoot.arrays import Array, Bools, Features, Floats
-from folkmoot.votes import UNCOLOURED
+from folkmoot.arrays import Array, Bools, Features, Floats, Ints
+from folkmoot.votes import NO_VOTE
 
 ALL: Final = "all"
+FOREST: Final = "forest"
 _NO_ROWS: Final = "no rows are shown"
 
 
@@ -39,9 +43,13 @@ class PeerReview(OwnAggregation):
     label_epsilon : float, optional
         Owners tell labels by randomised response, with this epsilon of local differential privacy. Default:
         they tell labels as they are.
-    expert : model, optional
+    expert : model, "forest" or None, default "forest"
         A scikit-learn classifier that each judge fits to the shown rows of owners whom it accepts. It is one
-        more voter.
+        more voter, heard if rows that it has not seen bear it out. "forest" is a random forest where at least
+        200 rows are shown with their inputs. None hears none.
+    local : bool, default True
+        Whether weights may depend on the input, by the shown rows that are near. They do if rows left out
+        bear that out. Needs the inputs of rows and table.
 
     Examples
     --------
@@ -61,7 +69,8 @@ class PeerReview(OwnAggregation):
 
     rows: int | Literal["all"] = 10
     label_epsilon: float | None = None
-    expert: Any = None
+    expert: Any = FOREST
+    local: bool = True
 
     takes: ClassVar[tuple[Kind, ...]] = ("labels", "probabilities", "numbers")
 
@@ -75,14 +84,21 @@ class PeerReview(OwnAggregation):
             raise ValueError(
                 f"label_epsilon must be positive, or None for labels as they are: got {self.label_epsilon}"
             )
-        if self.expert is not None and (
+        if not isinstance(self.local, bool):
+            raise TypeError(f"local must be True or False: got {self.local!r}")
+        if self._own_expert is not None and (
             isinstance(self.expert, type)
             or not (hasattr(self.expert, "fit") and hasattr(self.expert, "predict"))
         ):
             raise TypeError(
-                "expert must be a model to fit to the rows that are shown, such as RandomForestClassifier(): "
-                f"got {self.expert!r}"
+                "expert must be a model to fit to the rows that are shown, such as RandomForestClassifier(), "
+                f"{FOREST!r} or None: got {self.expert!r}"
             )
+
+    @property
+    def _own_expert(self) -> Any:
+        """The model that was given; None for the default."""
+        return None if isinstance(self.expert, str) and self.expert == FOREST else self.expert
 
     def final_votes(self, table: Array, known: Known) -> FinalVotes:
         """Let each judge learn from the rows, and decide."""
@@ -94,10 +110,11 @@ class PeerReview(OwnAggregation):
                 finals.fall_back(judge, _NO_ROWS)
         elif kind == "numbers":
             self._numbers(table, known, rows, finals)
-        elif self.expert is None and kind == "labels" and _is_gold(rows):
-            _gold(table, known, rows, finals)
+        elif self._own_expert is None and kind == "labels" and (rows.owner == PUBLIC).all():
+            decide_by_gold(table, known, rows, finals)
         else:
-            self._classes(table, kind, known, rows, finals)
+            with threadpool_limits(1):  # the matrices are small: threads would only wait for each other
+                self._classes(table, kind, known, rows, finals)
         return finals.done()
 
     def likely_of_own(self, table: Array, known: Known, judge: int) -> Floats:
@@ -118,16 +135,20 @@ class PeerReview(OwnAggregation):
     def _classes(self, table: Array, kind: Kind, known: Known, rows: Rows, finals: Finals) -> None:
         asked = self._asked(table, kind, known, rows, finals.classes)
         codes = asked.codes
+        held: dict[tuple[bool, bytes], tuple[Ints, Floats, Floats]] = {}  # alike for all who accept the same
         for judge in judges_of(table, known).tolist():
             heard = asked.panel_of(judge)
             review = heard.review(judge)
             if review.why is not None:
                 finals.fall_back(judge, review.why)
                 continue
-            scores = heard.scores(review, asked.inputs)
-            votes = np.where(scores.any(axis=1), scores.argmax(axis=1), UNCOLOURED)
-            likely = softmax(heard.sharpness(review) * scores, axis=1)
-            finals.hold(judge, codes.back(votes), heard.weight(review), codes.spread(likely, finals.classes))
+            key = heard is asked.panel, review.accepted.tobytes()
+            if key not in held:
+                scores = heard.scores(review, asked.inputs)
+                votes = np.where(scores.any(axis=1), scores.argmax(axis=1), NO_VOTE)
+                likely = codes.spread(softmax(heard.sharpness(review) * scores, axis=1), finals.classes)
+                held[key] = codes.back(votes), heard.weight(review), likely
+            finals.hold(judge, *held[key])
 
     def _asked(self, table: Array, kind: Kind, known: Known, rows: Rows, classes: int) -> _Asked:
         whole = classes if kind == "probabilities" or rows.kept < 1 else None
@@ -138,17 +159,30 @@ class PeerReview(OwnAggregation):
             centred(each if kind == "probabilities" else codes.of(each), codes.count)
             for each in (rows.votes, table)
         )
-        expert = None
-        if self.expert is not None:
-            from folkmoot.aggregation.expert import FittedExpert  # it needs scikit-learn
-
-            expert = FittedExpert(self.expert, rows, truth, codes.count, known)
-        panel = Panel(on_rows, truth, rows.owner, rows.kept, expert)
+        panel = Panel(on_rows, truth, rows.owner, rows.kept)
+        panel = replace(panel, voters=self._voters(panel, on_inputs, known, rows))
         odd = changed(codes.of(shown), codes.of(said))
         return _Asked(panel, codes, on_inputs, odd, None if odd is None else panel.deaf_to(odd))
 
+    def _voters(self, panel: Panel, on_inputs: Features, known: Known, rows: Rows) -> dict[str, Voter]:
+        """Who is heard beside the participants, if unseen rows bear it out."""
+        found: dict[str, Voter] = {}
+        there = rows.inputs is not None and known.inputs is not None
+        space = space_of(rows.inputs) if there and self.local else None
+        if space is not None:
+            found["nearby"] = Nearby(
+                panel.votes, panel.truth, panel.owner, rows.kept, panel.voice, space, known.inputs, on_inputs
+            )
+        if self._own_expert is not None or (self.expert is not None and there):
+            from folkmoot.aggregation.expert import fitted_expert  # it needs scikit-learn
+
+            expert = fitted_expert(self._own_expert, rows, panel.truth, panel.classes, known)
+            if expert is not None:
+                found["expert"] = expert
+        return found
+
     def _numbers(self, table: Array, known: Known, rows: Rows, finals: Finals) -> None:
-        if self.expert is not None:
+        if self._own_expert is not None:
             raise ValueError("expert is for classes: leave it out for numbers")
         values, on_rows = (_without_gaps(each) for each in (table, rows.votes))
         truth = rows.truth.reshape(len(rows.truth), -1)
@@ -177,24 +211,6 @@ class _Asked:
         if self.odd is None or self.without is None or self.odd[judge]:
             return self.panel
         return self.without
-
-
-def _is_gold(rows: Rows) -> bool:
-    """Whether there are public rows only, of more than one class, as many as the rules for these need."""
-    return bool(
-        (rows.owner == PUBLIC).all() and len(rows.owner) >= LEAST_GOLD and len(np.unique(rows.truth)) > 1
-    )
-
-
-def _gold(table: Array, known: Known, rows: Rows, finals: Finals) -> None:
-    """Public rows alone: what follows from them is the same for all judges."""
-    codes = Codes(table, rows.votes, rows.truth)
-    batch = codes.of(table)
-    found = review_gold(codes.of(rows.votes), codes.of(rows.truth), batch, codes.count)
-    votes = np.where((batch >= 0).any(axis=0), found.chances.argmax(axis=1), UNCOLOURED)
-    likely = codes.spread(found.chances, finals.classes)
-    for judge in judges_of(table, known).tolist():
-        finals.hold(judge, codes.back(votes), found.weight, likely)
 
 
 def _without_gaps(values: Floats) -> Floats:

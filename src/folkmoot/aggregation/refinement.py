@@ -18,9 +18,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from scipy.special import softmax
 
-from folkmoot.accuracy import log_odds
 from folkmoot.aggregation.correlated import groups
 from folkmoot.arrays import Floats, Ints, Singles
+from folkmoot.outcome import log_odds
 
 # Standard errors taken off everybody's skill. None lets chance make many weak witnesses (-.02 with stealthy
 # liars); three silence honest models on few inputs.

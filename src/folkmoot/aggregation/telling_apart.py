@@ -21,7 +21,7 @@ _CHANGE: Final = 0.05
 LEAST_BATCH: Final = 500
 
 
-def copies(named: Ints) -> Ints:
+def copies(named: Ints, share: float = 0.97) -> Ints:
     """(participant,): the number of each group of copies, who name the same class on 97 of 100 inputs.
 
     A few honest models can agree that often on easy inputs; they then share one voice and lose little.
@@ -32,7 +32,7 @@ def copies(named: Ints) -> Ints:
     group = np.full(n, -1)
     for j in range(n):
         if group[j] < 0:
-            alike = (group < 0) & (same[j] >= 0.97 * np.maximum(cast, cast[j]))
+            alike = (group < 0) & (same[j] >= share * np.maximum(cast, cast[j]))
             group[alike] = j
             group[j] = j
     return np.unique(group, return_inverse=True)[1]

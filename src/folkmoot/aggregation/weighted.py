@@ -2,7 +2,7 @@
 
 S. Nitzan and J. Paroush, "Optimal decision rules in uncertain dichotomous choice situations", International
 Economic Review 23 (1982): for independent participants the best weights are the log-odds of their accuracies,
-which ``folkmoot.accuracy.log_odds`` gives.
+which ``folkmoot.outcome.log_odds`` gives.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from folkmoot.aggregation.interface import NOTHING, Aggregation, Answers, Known, ballots, counted, decided
 from folkmoot.arrays import Array, Floats, Ints
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,13 @@ class Weighted(Aggregation):
     Parameters
     ----------
     weights : sequence of float, one per participant
-        What a vote of each participant counts for: 0 or more. ``folkmoot.accuracy.log_odds`` are the best
+        What a vote of each participant counts for: 0 or more. ``folkmoot.outcome.log_odds`` are the best
         weights for known accuracies.
 
     Examples
     --------
     >>> from folkmoot import aggregate
-    >>> from folkmoot.accuracy import log_odds
+    >>> from folkmoot.outcome import log_odds
     >>> from folkmoot.aggregation import Weighted
     >>> votes = [[0, 1], [1, 1], [1, 0]]
     >>> aggregate(votes, Weighted(log_odds([0.9, 0.6, 0.6]))).decision  # the first knows more
@@ -65,7 +65,7 @@ class Weighted(Aggregation):
             )
         each = np.array(self.weights)
         choices, places = ballots(table)
-        cast = np.where(places != UNCOLOURED, each[:, None], 0.0)
+        cast = np.where(places != NO_VOTE, each[:, None], 0.0)
         cast = np.ldexp(cast, -np.frexp(cast.max(axis=0))[1])  # no sum overflows, no input underflows
         sums = counted(places, choices.shape[1], cast)
         total = sums.sum(axis=1, keepdims=True)
@@ -87,7 +87,7 @@ class Weighted(Aggregation):
         exact = [Fraction(weight) for weight in weights.tolist()]
         for i in np.flatnonzero(best - second <= 2 * error).tolist():
             true = [Fraction(0)] * choices.shape[1]
-            for participant in np.flatnonzero(places[:, i] != UNCOLOURED).tolist():
+            for participant in np.flatnonzero(places[:, i] != NO_VOTE).tolist():
                 true[places[participant, i]] += exact[participant]
             order = sorted(set(true))
             ranked[i] = [order.index(each) for each in true]

@@ -25,60 +25,73 @@ class Entry(NamedTuple):
 COMMANDS: Final = {
     "demo": Entry(
         "folkmoot.cli.demo:demo",
-        "Show what it does: 101 participants with small models of their own agree on digits; 30 lie.",
+        "Show what it does: 101 small models agree on digits; 30 lie.",
     ),
     "learn": Entry(
         "folkmoot.cli.learn:learn",
-        "Let every group of a table fit a model of its own, and all agree on the test rows.",
+        "Fit a model per group of a table; all agree on the test rows.",
     ),
     "predict": Entry(
         "folkmoot.cli.predict:predict",
-        "Answer new rows by a moot that learn has fitted: labels, probabilities, and how far they agree.",
+        "Answer new rows by a moot that learn has fitted.",
     ),
     "deliberate": Entry(
         "folkmoot.cli.deliberate:deliberate",
-        "Answer every task of a vote file, beside the majority and other ways to answer.",
+        "Answer every task of a vote file, beside the majority.",
     ),
     "cluster": Entry(
         "folkmoot.cli.cluster:cluster",
-        "Let participants agree on one clustering from their own in a file, beside what a server would find.",
+        "Agree on one clustering from those of all participants.",
+    ),
+    "council": Entry(
+        "folkmoot.cli.council:council",
+        "Ask language models, which choose among their answers.",
     ),
     "plan": Entry(
         "folkmoot.cli.plan:plan",
-        "Choose protocol, k, alpha and rounds: what they give, what they cost, and where they break.",
+        "Choose protocol, k, alpha and rounds for a moot.",
     ),
     "local": Entry(
         "folkmoot.cli.node.local:local",
-        "Start a moot of real processes on this machine and put digits to it; some may lie, or be killed.",
+        "Start a moot of real processes on this machine.",
     ),
     "ask": Entry(
         "folkmoot.cli.node.ask:ask",
-        "Put inputs to the moot: every member's model votes, and what a quorum signs is the answer.",
+        "Put inputs to the moot, and print what it decides.",
     ),
     "motions": Entry(
         "folkmoot.cli.node.motions:app",
-        "List the motions of a node, show one, say why, and tell what was right.",
+        "List motions, show one and why, and tell what was right.",
     ),
     "verify": Entry(
         "folkmoot.cli.node.verify:verify",
-        "Check a certificate, evidence or an audit log by signatures alone, and compute the answer again.",
+        "Check a certificate, evidence, an audit log or a roster.",
     ),
     "doctor": Entry(
         "folkmoot.cli.doctor:doctor",
-        "Look at versions, extras, compiler cache, clock and limits; of a node at all that it needs.",
+        "Look for what is broken on this machine or at a node.",
     ),
     "theory": Entry(
         "folkmoot.cli.theory:app",
-        "The exact theory of consensus learning with Slush: probabilities, not estimates.",
+        "Compute exact probabilities of consensus by Slush.",
     ),
     "node": Entry(
         "folkmoot.cli.node.node:app",
-        "A member of a moot on a machine of its own: its key, its model, its place in the network.",
+        "Make, run and look at a member of a moot.",
     ),
     "roster": Entry(
         "folkmoot.cli.node.roster:app",
-        "Who takes part: one file, the same for every member of a moot.",
+        "Make, check and change the list of members.",
     ),
+}
+
+
+# By reader, what to type first.
+BEGIN: Final = {
+    "to see what it does": "folkmoot demo",
+    "with a table of your own": "folkmoot learn TABLE --target COLUMN --group COLUMN",
+    "with votes that you have": "folkmoot deliberate VOTES.csv",
+    "to try a moot of nodes": "folkmoot local",
 }
 
 
@@ -104,10 +117,13 @@ def _add_examples(command: Any, path: str) -> None:
     """Let the help of a command, and of those in it, end with what can be typed."""
     from folkmoot.cli.examples import EXAMPLES
 
-    if path in EXAMPLES:
-        command.epilog = "\n\n".join(["Examples:", *(f"folkmoot {line}" for line in EXAMPLES[path])])
-    for name, inner in getattr(command, "commands", {}).items():
-        _add_examples(inner, f"{path} {name}")
+    command.help = "\n\n".join(" ".join(part.split()) for part in (command.help or "").split("\n\n"))
+    inner = {f"{path} {name}": each for name, each in getattr(command, "commands", {}).items()}
+    lines = EXAMPLES.get(path) or [EXAMPLES[each][0] for each in inner if each in EXAMPLES][:2]
+    if lines:
+        command.epilog = "\n\n".join(["Examples:", *(f"folkmoot {line}" for line in lines)])
+    for name, each in inner.items():
+        _add_examples(each, name)
 
 
 class Folkmoot(TyperGroup):
@@ -147,7 +163,10 @@ def folkmoot(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
-    """Print the version, the list of commands if none is called, or nothing: the commands do the work."""
+    """Print the version, or where to begin if no command is called, or nothing: the commands do the work."""
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        wide = max(map(len, BEGIN))
+        lines = [f"  {reader:<{wide}}  {line}" for reader, line in BEGIN.items()]
+        about = "folkmoot --help lists all commands; folkmoot COMMAND --help explains one."
+        typer.echo("\n".join([ABOUT, "", "Where to begin:", *lines, "", about]))
         raise typer.Exit(2)

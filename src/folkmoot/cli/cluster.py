@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from folkmoot.cli.options import INT, Json, Plot, Seed
+from folkmoot.cli.options import (
+    FILES_PANEL,
+    INT,
+    OUTPUT_PANEL,
+    Json,
+    Malicious,
+    OutCsv,
+    Participants,
+    Plot,
+    Rounds,
+    Seed,
+    Truth,
+    attack_option,
+)
 from folkmoot.cli.output import (
     collected_warnings,
     new_file,
@@ -19,9 +32,8 @@ from folkmoot.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from folkmoot.adversaries import PartitionAdversary
     from folkmoot.arrays import Ints
-    from folkmoot.clustering import Clustering
+    from folkmoot.clustering import Clustering, PartitionAdversary
     from folkmoot.files.vote_files import PartitionTable
 
 _WHAT = "numbers are adjusted Rand indices: 1 the same clustering, 0 unrelated ones"
@@ -40,46 +52,44 @@ def cluster(
         int | None,
         typer.Option("--n-clusters", help="Clusters to agree on.", show_default="agreed on", **INT),
     ] = None,
-    truth: Annotated[
-        Path | None,
-        typer.Option("--truth", help="Columns object,cluster: the true clusters.", show_default=False),
-    ] = None,
-    object_column: Annotated[str, typer.Option("--object-column", help="The column of objects.")] = "object",
+    truth: Truth = None,
+    object_column: Annotated[
+        str,
+        typer.Option("--object-column", help="The column of objects.", rich_help_panel=FILES_PANEL),
+    ] = "object",
     participant_column: Annotated[
-        str, typer.Option("--participant-column", help="The column that says whose clustering it is.")
+        str,
+        typer.Option("--participant-column", help="The column of participants.", rich_help_panel=FILES_PANEL),
     ] = "participant",
     cluster_column: Annotated[
-        str, typer.Option("--cluster-column", help="The column of clusters, in all files.")
-    ] = "cluster",
-    byzantine: Annotated[
-        int, typer.Option("--byzantine", help="Turn so many participants, drawn by --seed, Byzantine.", **INT)
-    ] = 0,
-    attack: Annotated[
         str,
-        typer.Option("--attack", help="One of: random, clique, noisy-clique, merged, shifted, adaptive."),
-    ] = "clique",
-    rounds: Annotated[int, typer.Option("--rounds", help="Rounds of talk at most.", **INT)] = 10,
+        typer.Option(
+            "--cluster-column", help="The column of clusters, in all files.", rich_help_panel=FILES_PANEL
+        ),
+    ] = "cluster",
+    malicious: Malicious = 0,
+    attack: Annotated[str, attack_option("{attacks on clusterings}")] = "clique",
+    rounds: Rounds = None,
     seed: Seed = 0,
     viewer: Annotated[
         str | None,
         typer.Option(
             "--as",
             metavar="PARTICIPANT",
-            help="Write the labels that this participant holds.",
-            show_default="those of all that anchor",
+            help="Write the clusters that this participant holds.",
+            show_default="the agreed ones",
+            rich_help_panel=OUTPUT_PANEL,
         ),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", help="Write object,cluster,agreement here.", show_default=False),
-    ] = None,
-    participants: Annotated[
-        bool, typer.Option("--participants", help="Print a row for every participant.")
-    ] = False,
+    out: OutCsv = None,
+    participants: Participants = False,
     json: Json = False,
     plot: Plot = None,
 ) -> None:
-    """Let participants agree on one clustering from their own in a file, beside what a server would find."""
+    """Agree on one clustering from those of all participants.
+
+    What a central aggregator would find from the same clusterings stands beside it.
+    """
     from folkmoot.clustering import cluster as agree
     from folkmoot.files.vote_files import read_partitions
 
@@ -89,15 +99,15 @@ def cluster(
         labels, truth, object=object_column, participant=participant_column, cluster=cluster_column
     )
     shown = _viewer(viewer, table, labels)
-    adversaries = _adversaries(len(table.participants), byzantine, attack, seed)
+    adversaries = _adversaries(len(table.participants), malicious, attack, seed)
     if shown in adversaries:
-        raise ValueError(f"--as must name an honest participant: --byzantine made {viewer!r} lie")
+        raise ValueError(f"--as must name an honest participant: --malicious made {viewer!r} lie")
     with collected_warnings() as notes, progress_bar("listening") as progress:
         agreed = agree(
             table.partitions,
             n_clusters,
             adversaries=adversaries,
-            rounds=rounds,
+            rounds=10 if rounds is None else rounds,
             names=table.participants,
             seed=seed,
             progress=progress,
@@ -139,7 +149,7 @@ def _adversaries(n: int, count: int, attack: str, seed: int) -> dict[int, Partit
     import numpy as np
 
     from folkmoot import checks
-    from folkmoot.adversaries import PARTITION_ATTACKS
+    from folkmoot.clustering import PARTITION_ATTACKS
 
     if attack not in PARTITION_ATTACKS:
         raise ValueError(f"--attack must be one of {', '.join(PARTITION_ATTACKS)}: got {attack!r}")
@@ -154,10 +164,10 @@ def _rows(
     """Who decides, its mean index with the honest partitions, and with the truth if there is one."""
     import numpy as np
 
-    from folkmoot.adversaries import partitions_handed_in
-    from folkmoot.baselines import bipartite_consensus, evidence_accumulation
-    from folkmoot.baselines.consensus_partitions import MOST_OBJECTS
-    from folkmoot.partitions import cross, medoid, numbered
+    from folkmoot.clustering import bipartite_consensus, evidence_accumulation, partitions_handed_in
+    from folkmoot.clustering.consensus_partitions import MOST_OBJECTS
+    from folkmoot.clustering.partitions import cross, medoid
+    from folkmoot.votes import numbered
 
     number = max(2, agreed.asked_clusters)
     handed = partitions_handed_in(

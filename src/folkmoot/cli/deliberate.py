@@ -8,30 +8,37 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from folkmoot.cli.options import (
+    AGGREGATIONS,
     COUNCIL,
+    FILES_PANEL,
+    MOOT_PANEL,
     AlphaOrLocal,
-    Believe,
     Beta,
     Device,
     Json,
     KOrAll,
     LabelColumn,
     Malicious,
+    OutCsv,
     Participants,
     Play,
     Plot,
-    Protocol,
     Repeats,
-    RoundsEach,
+    Rounds,
     Seed,
     TaskColumn,
+    Truth,
     WorkerColumn,
     asked,
+    attack_option,
+    believe_option,
     believed,
     check_workers,
     device_called,
+    protocol_option,
     protocol_typed,
     whole_alpha,
+    why_option,
 )
 from folkmoot.cli.output import (
     collected_warnings,
@@ -50,12 +57,16 @@ from folkmoot.cli.output import (
 if TYPE_CHECKING:
     from folkmoot.adversaries import Adversary
     from folkmoot.comparing import Report
-    from folkmoot.council import Council
+    from folkmoot.explanation import Explanation
     from folkmoot.files.vote_files import VoteTable
     from folkmoot.protocols import SnowProtocol
+    from folkmoot.simulation.council import Council
     from folkmoot.votes import Missing
 
-_FILES, _LIES = "The files", "Experiment: some participants lie"
+_BELIEVE, _PROTOCOL = (
+    believe_option(AGGREGATIONS, show_default="plurality"),
+    protocol_option("council, {protocols}"),
+)
 
 
 def deliberate(
@@ -67,22 +78,14 @@ def deliberate(
             show_default=False,
         ),
     ],
-    truth: Annotated[
-        Path | None,
-        typer.Option(
-            "--truth",
-            help="Columns task,label: the right answers.",
-            show_default=False,
-            rich_help_panel=_FILES,
-        ),
-    ] = None,
+    truth: Truth = None,
     gold: Annotated[
         Path | None,
         typer.Option(
             "--gold",
-            help="Columns task,label: tasks whose label --believe may use; they are not scored.",
+            help="Right answers that --believe may use, as columns task,label; they are not scored.",
             show_default=False,
-            rich_help_panel=_FILES,
+            rich_help_panel=FILES_PANEL,
         ),
     ] = None,
     task_column: TaskColumn = "task",
@@ -90,58 +93,49 @@ def deliberate(
     label_column: LabelColumn = "label",
     skip_unlabelled: Annotated[
         bool,
-        typer.Option("--skip-unlabelled", help="Leave out rows without a label.", rich_help_panel=_FILES),
+        typer.Option(
+            "--skip-unlabelled", help="Leave out rows without a label.", rich_help_panel=FILES_PANEL
+        ),
     ] = False,
     last_vote: Annotated[
         bool,
         typer.Option(
             "--last-vote",
-            help="Of several votes of a worker on a task the last counts.",
-            rich_help_panel=_FILES,
+            help="Count the last of several votes of a worker on a task.",
+            rich_help_panel=FILES_PANEL,
         ),
     ] = False,
-    believe: Believe = None,
-    protocol: Protocol = "council",
+    believe: Annotated[str | None, _BELIEVE] = None,
+    protocol: Annotated[str, _PROTOCOL] = COUNCIL,
     k: KOrAll = None,
     alpha: AlphaOrLocal = None,
-    beta: Beta = 20,
-    rounds: RoundsEach = 50,
-    repeats: Repeats = 10,
-    device: Device = "cpu",
+    beta: Beta = None,
+    rounds: Rounds = None,
     missing: Annotated[
         str,
         typer.Option(
             "--missing",
-            help="A worker without a vote on a task: absent, or uncoloured (it is asked and takes a label).",
+            help="A worker without a vote on a task is absent, or present: it is asked and takes a label.",
+            rich_help_panel=MOOT_PANEL,
         ),
     ] = "absent",
     malicious: Malicious = 0,
-    attack: Annotated[
-        str, typer.Option("--attack", help="How: {attacks}.", rich_help_panel=_LIES)
-    ] = "malicious",
+    attack: Annotated[str, attack_option("{attacks on votes}")] = "malicious",
+    repeats: Repeats = 10,
+    device: Device = "cpu",
     seed: Seed = 0,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", help="Write each task's answer, agreement and probabilities here.", show_default=False
-        ),
-    ] = None,
+    out: OutCsv = None,
     participants: Participants = False,
-    why: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--why",
-            metavar="TASK",
-            help="Explain the answer to this task; may be repeated.",
-            show_default=False,
-        ),
-    ] = None,
+    why: Annotated[list[str] | None, why_option("TASK")] = None,
     json: Json = False,
     plot: Plot = None,
     play: Play = None,
 ) -> None:
-    """Answer every task of a vote file, beside the majority and other ways to answer."""
-    from folkmoot import explanation
+    """Answer every task of a vote file, beside the majority.
+
+    Other ways to answer stand beside it: the best and the mean worker, and Dawid-Skene. With a protocol
+    other than council, workers ask each other in rounds.
+    """
     from folkmoot.comparing import compare
     from folkmoot.files.vote_files import read_votes
 
@@ -154,7 +148,7 @@ def deliberate(
             "plurality, dawid-skene or peer-review"
         )
     without = _missing(missing)
-    _check_options(protocol, believe, page, k=k, alpha=alpha)
+    _check_options(protocol, believe, page, k=k, alpha=alpha, beta=beta, rounds=rounds)
     table = read_votes(
         votes,
         truth,
@@ -169,11 +163,15 @@ def deliberate(
     explained = _tasks_to_explain(why or [], table, votes)
     notes = _left_out(table)
     adversaries = _adversaries(table, malicious, attack, seed)
-    rule = _protocol(table, adversaries, protocol, k, alpha, beta, without, notes)
+    rule = _protocol(table, adversaries, protocol, k, alpha, 20 if beta is None else beta, without, notes)
     several = protocol != COUNCIL
     run: dict[str, Any] = {}
     if several:
-        run = {"rounds": rounds, "device": device_called(device), "record": bool(path or page)}
+        run = {
+            "rounds": 50 if rounds is None else rounds,
+            "device": device_called(device),
+            "record": bool(path or page),
+        }
     with collected_warnings() as lines, progress_bar("deliberating") as progress:
         report = compare(
             table,
@@ -187,7 +185,7 @@ def deliberate(
             **run,
         )
     notes += lines
-    reasons = [explanation.explain(report.outcome, i, called=table.tasks[i]) for i in explained]
+    reasons = [_reason(report, i, table.tasks[i]) for i in explained]
     result = _as_dict(report, table, protocol)
     result["warnings"] = notes
     if why:
@@ -221,13 +219,19 @@ def deliberate(
         say(f"wrote {page} (open it in a browser)", error=True)
 
 
-def _check_options(protocol: str, believe: str | None, page: Path | None, **rounds: Any) -> None:
+def _reason(report: Report, place: int, task: str) -> Explanation:
+    from folkmoot.explanation import explain
+
+    return explain(report.outcome, place, called=task)
+
+
+def _check_options(protocol: str, believe: str | None, page: Path | None, **talk: Any) -> None:
     """Options that do not go together."""
     if protocol != COUNCIL:
         if believe is not None:
             raise ValueError(f"--believe is for --protocol council: leave it out with --protocol {protocol}")
         return
-    given = next((name for name, value in rounds.items() if value is not None), None)
+    given = next((name for name, value in talk.items() if value is not None), None)
     given = "play" if given is None and page is not None else given
     if given is not None:
         raise ValueError(f"--{given} is for protocols with rounds: add --protocol slush, or leave it out")
@@ -255,9 +259,9 @@ def _left_out(table: VoteTable) -> list[str]:
 
 
 def _missing(typed: str) -> Missing:
-    names: dict[str, Missing] = {"absent": "absent", "uncoloured": "uncoloured"}
+    names: dict[str, Missing] = {"absent": "absent", "present": "present"}
     if typed not in names:
-        raise ValueError(f"--missing must be absent or uncoloured: got {typed!r}")
+        raise ValueError(f"--missing must be absent or present: got {typed!r}")
     return names[typed]
 
 
@@ -334,9 +338,9 @@ def _write(path: Path, report: Report, table: VoteTable) -> None:
     """A row for each task; of several repetitions the first."""
     import numpy as np
 
-    from folkmoot.council import CouncilOutcome
     from folkmoot.files.tabular import write_table
-    from folkmoot.votes import UNCOLOURED
+    from folkmoot.simulation.council import CouncilOutcome
+    from folkmoot.votes import NO_VOTE
 
     outcome = report.outcome
     decided, agreement = np.atleast_2d(outcome.decision)[0], np.atleast_2d(outcome.agreement)[0]
@@ -350,7 +354,7 @@ def _write(path: Path, report: Report, table: VoteTable) -> None:
         (
             [
                 task,
-                "" if each == UNCOLOURED else table.labels[each],
+                "" if each == NO_VOTE else table.labels[each],
                 f"{share:.4f}",
                 *(f"{p:.4f}" for p in chances),
             ]

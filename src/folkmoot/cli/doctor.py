@@ -2,50 +2,43 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from folkmoot.cli.node.reached import token_of
+from folkmoot.cli.node.words import ListenAlso, NodeIfAny, Token
 from folkmoot.cli.options import Json
 from folkmoot.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
-    from folkmoot.doctor.finding import Finding
+    from folkmoot.doctor.examining import Finding
 
 BROKEN = 1
 _SHOWN = {"ok": "ok", "note": "note", "missing": "optional", "broken": "BROKEN"}
 
 
 def doctor(
-    node: Annotated[
-        Path | None,
-        typer.Option("--node", metavar="DIR", help="Also the node in this folder.", show_default=False),
-    ] = None,
-    listen: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--listen",
-            metavar="HOST:PORT",
-            help="Could a node listen there? May be repeated.",
-            show_default=False,
-        ),
-    ] = None,
+    node: NodeIfAny = None,
+    token: Token = None,
+    listen: ListenAlso = None,
     json: Json = False,
 ) -> None:
-    """Look at versions, extras, compiler cache, clock and limits; of a node at all that it needs.
+    """Look for what is broken on this machine or at a node.
 
-    The exit code is 1 if something is broken, and 0 if only optional things are missing.
+    It looks at versions, extras, the compiler cache, clock and limits, and at all that a node needs.
+    --listen looks whether a node could listen there; it may be repeated. The exit code is 1 if something is
+    broken.
     """
     from folkmoot.doctor.examining import examine
 
-    found = examine(node, listen or [])
+    found = examine(node, listen or [], token=token_of(node or "", token))
     if json:
         print_json(found.to_dict())
     else:
         _print("this machine", found.machine)
         if node is not None:
-            _print(f"the node in {node}", found.node)
+            _print(f"the node {'at' if '://' in node else 'in'} {node}", found.node)
         say(_summary(found.count("broken"), found.count("missing")))
     if not found.fine:
         raise typer.Exit(BROKEN)

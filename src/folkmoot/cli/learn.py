@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -17,16 +17,21 @@ from folkmoot.cli.learn_checks import (
 )
 from folkmoot.cli.learn_output import learned_dict, print_learned, truths, write_answers
 from folkmoot.cli.options import (
+    AGGREGATIONS,
+    COUNCIL,
+    FILES_PANEL,
     FLOAT,
-    INT,
     MOOT_PANEL,
-    Believe,
+    OUTPUT_PANEL,
     Jobs,
     Json,
+    MaliciousUpTo,
     Overwrite,
-    Protocol,
     Seed,
+    answers_option,
+    believe_option,
     believed,
+    protocol_option,
     protocol_typed,
 )
 from folkmoot.cli.output import collected_warnings, print_json, progress_bars, say
@@ -37,36 +42,33 @@ if TYPE_CHECKING:
     from folkmoot.datasets import MootData
     from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
 
-_DATA = "The table"
+ANSWERS: Final = ("labels", "probabilities", "numbers")
+_DEFAULT: Final = "plurality; of probabilities pool, of numbers trimmed-mean"
 
 
 def learn(
     data: Annotated[
-        Path, typer.Argument(metavar="TABLE", help="With a header: CSV, .gz or .parquet.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="TABLE", help="A table with a header: CSV, .gz or .parquet.", show_default=False
+        ),
     ],
     target: Annotated[
         str,
-        typer.Option("--target", help="The column to predict.", show_default=False, rich_help_panel=_DATA),
+        typer.Option(
+            "--target", help="The column to predict.", show_default=False, rich_help_panel=FILES_PANEL
+        ),
     ],
     group: Annotated[
         str,
         typer.Option(
-            "--group", help="The column that says whose row it is.", show_default=False, rich_help_panel=_DATA
+            "--group", help="The column of participants.", show_default=False, rich_help_panel=FILES_PANEL
         ),
     ],
-    task: Annotated[
-        str | None,
-        typer.Option(
-            "--task",
-            help="What the target is: classification or regression.",
-            show_default="by its different numbers",
-            rich_help_panel=_DATA,
-        ),
-    ] = None,
     drop: Annotated[
         str | None,
         typer.Option(
-            "--drop", help="Columns to leave out: a,b,c.", show_default=False, rich_help_panel=_DATA
+            "--drop", help="Columns to leave out: a,b,c.", show_default=False, rich_help_panel=FILES_PANEL
         ),
     ] = None,
     test: Annotated[
@@ -75,7 +77,7 @@ def learn(
             "--test",
             help="Test on the rows of this file.",
             show_default="all rows of a fifth of the groups, which take no part",
-            rich_help_panel=_DATA,
+            rich_help_panel=FILES_PANEL,
         ),
     ] = None,
     test_rows: Annotated[
@@ -84,7 +86,7 @@ def learn(
             "--test-rows",
             help="Test on this share of each group's rows.",
             show_default=False,
-            rich_help_panel=_DATA,
+            rich_help_panel=FILES_PANEL,
             **FLOAT,
         ),
     ] = None,
@@ -92,40 +94,26 @@ def learn(
         str,
         typer.Option(
             "--model",
-            help="rf, nearest, tree, svm or boosting; for classes also logistic or bayes; for numbers also "
-            "linear; mixed: five of them in turn.",
+            help="rf, nearest, tree, svm, boosting or mixed (five of them in turn); for classes also "
+            "logistic and bayes, for numbers linear.",
             rich_help_panel=MOOT_PANEL,
         ),
     ] = "rf",
     answers: Annotated[
-        str,
-        typer.Option(
-            "--answers",
-            help="What participants vote with where classes are predicted: labels or probabilities.",
-            rich_help_panel=MOOT_PANEL,
-        ),
-    ] = "labels",
-    believe: Believe = None,
-    protocol: Protocol = "council",
+        str | None, answers_option(ANSWERS, show_default="labels, or numbers if the target has many")
+    ] = None,
+    believe: Annotated[str | None, believe_option(AGGREGATIONS, show_default=_DEFAULT)] = None,
+    protocol: Annotated[str, protocol_option("council, {protocols}")] = COUNCIL,
     improve: Annotated[
         Path | None,
         typer.Option(
             "--improve",
-            help="Agree on answers for the rows of this file; fit every model again to its own and these.",
+            help="Agree on answers for the rows of this file, and fit every model again with them.",
             show_default=False,
             rich_help_panel=MOOT_PANEL,
         ),
     ] = None,
-    malicious: Annotated[
-        int | None,
-        typer.Option(
-            "--malicious",
-            help="Experiment: the most participants that lie.",
-            show_default="30% of them",
-            rich_help_panel=MOOT_PANEL,
-            **INT,
-        ),
-    ] = None,
+    malicious: MaliciousUpTo = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     score: Annotated[
@@ -134,6 +122,7 @@ def learn(
             "--score",
             help="Also score by these of scikit-learn's scorers: f1_macro,roc_auc.",
             show_default=False,
+            rich_help_panel=OUTPUT_PANEL,
         ),
     ] = None,
     out: Annotated[
@@ -142,26 +131,24 @@ def learn(
             "--out",
             help="Folder for the page, its pictures, predictions.csv and the moot.",
             show_default="folkmoot-learn, or the next that is free",
+            rich_help_panel=OUTPUT_PANEL,
         ),
     ] = None,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
-    """Let every group of a table fit a model of its own, and all agree on the test rows.
+    """Fit a model per group of a table; all agree on the test rows.
 
-    The target may be a class or a number. A column of texts becomes TF-IDF weights of its words.
+    Each group is a participant. The target may be a class or a number. A column of texts becomes TF-IDF
+    weights of its words.
     """
     from folkmoot import checks
     from folkmoot.datasets import read_table
 
     check_improving(improve)
     rule = believed(believe)
-    if task not in (None, "classification", "regression"):
-        raise ValueError(f"--task must be classification or regression: got {task!r}")
-    if answers not in ("labels", "probabilities"):
-        raise ValueError(f"--answers must be labels or probabilities: got {answers!r}")
-    if jobs == 0:
-        raise ValueError("--jobs must be a number of processes, or -1 for one a core: got 0")
+    if answers not in (None, *ANSWERS):
+        raise ValueError(f"--answers must be one of {', '.join(ANSWERS)}: got {answers!r}")
     scores = check_score(score)
     folder = new_folder(out, overwrite)
     with collected_warnings() as about_the_table:
@@ -172,15 +159,14 @@ def learn(
             drop=[name.strip() for name in drop.split(",")] if drop is not None else [],
             test=test,
             test_rows=test_rows,
-            task="regression" if task == "regression" else "classification" if task else None,
+            task=None if answers is None else "regression" if answers == "numbers" else "classification",
             seed=seed,
         )
     everyone, most = checks.population(len(table.participants), malicious or 0, argument="adversaries")
-    about_classes = {"--protocol": protocol != "council", "--answers": answers != "labels"}
-    given = next((option for option, is_given in about_classes.items() if is_given), None)
-    if table.numeric and given is not None:
+    if table.numeric and protocol != COUNCIL:
         raise ValueError(
-            f"{given} is for classes, and {target} holds numbers: leave it out, or add --task classification"
+            f"--protocol {protocol} is for labels, and {target} holds numbers: leave it out, or add "
+            "--answers labels"
         )
     moot = _moot(table, model, rule, protocol, answers, jobs, seed)
     moot._check_parameters()
@@ -219,7 +205,7 @@ def _moot(
     model: str,
     rule: Aggregation | None,
     protocol: str,
-    answers: str,
+    answers: str | None,
     jobs: int | None,
     seed: int,
 ) -> ConsensusClassifier | ConsensusRegressor:

@@ -9,7 +9,7 @@ from folkmoot.cli.study_output import PARTICIPANTS, REPORT, RESULTS, check_folde
 
 if TYPE_CHECKING:
     from folkmoot.datasets import MootData
-    from folkmoot.runs.study import Pool
+    from folkmoot.runs.study import UnlabelledPool
 
 FOLDER: Final = "folkmoot-learn"
 PREDICTIONS: Final = "predictions.csv"
@@ -50,12 +50,12 @@ def check_improving(improve: Path | None) -> None:
         pass
 
 
-def pool_of(improve: Path, table: MootData) -> Pool:
+def pool_of(improve: Path, table: MootData) -> UnlabelledPool:
     """The rows to agree on, read as those of the table are."""
     from folkmoot.datasets.layout import read_rows
-    from folkmoot.runs.study import Pool
+    from folkmoot.runs.study import UnlabelledPool
 
     if table.layout is None:
         raise ValueError("the rows must come from a table")
     X, _ = read_rows(improve, table.layout)
-    return Pool(str(improve), X)
+    return UnlabelledPool(str(improve), X)

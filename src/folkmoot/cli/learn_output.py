@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from folkmoot.arrays import Array, Ints
     from folkmoot.datasets import MootData
-    from folkmoot.learning.improvement import Improvement, NumberImprovement
+    from folkmoot.learning.improvement import Improvement
     from folkmoot.runs.learned import TableAnswers
     from folkmoot.runs.study import Study
 
@@ -52,8 +52,7 @@ def print_learned(study: Study, scores: Sequence[str]) -> None:
         _print_improved(study.improvement)
     how = ""
     if data.numeric or all(_is_number(name) for name in data.classes.tolist()):
-        other = "classification" if data.numeric else "regression"
-        how = f" (--task {other} if it should not be)"
+        how = f" (--answers {'labels' if data.numeric else 'numbers'} if it should not be)"
     target = "the target" if data.layout is None else data.layout.target
     what = "numbers" if data.numeric else f"{len(data.classes):,} classes"
     short = in_short(report)
@@ -78,18 +77,15 @@ def print_learned(study: Study, scores: Sequence[str]) -> None:
         print_joining(report.joining, how="results.json has all")
 
 
-def _print_improved(found: Improvement | NumberImprovement) -> None:
+def _print_improved(found: Improvement) -> None:
     """What the models gained on own rows, who kept an old one, and what everybody showed for it."""
-    from folkmoot.learning.improvement import Improvement
-
     (before, after), (least, least_after) = found.mean, found.worst
     shown = max(each.shown for each in found.changes)
     refused = [f"  {name} keeps its old model: {why}" for name, why in found.refused.items()]
     more = [f"  ... and {len(refused) - 5} more"] if len(refused) > 5 else []
-    classes = isinstance(found, Improvement)
-    agreed, measure = ("labels", "Right") if classes else ("numbers", "Root mean squared error")
-    said = ".3f" if classes else ".4g"
-    showed = [f"Each showed at most {shown} of its labelled inputs, and no label."] if classes else []
+    agreed, measure = ("numbers", "Root mean squared error") if found.numbers else ("labels", "Right")
+    said = ".4g" if found.numbers else ".3f"
+    showed = [] if found.numbers else [f"Each showed at most {shown} of its labelled inputs, and no label."]
     say(
         f"Models fitted again to {found.inputs:,} rows whose {agreed} they agreed on. {measure} on own rows, "
         f"by models that have not seen them: {before:{said}} before, {after:{said}} after; worst "

@@ -80,6 +80,10 @@ def _say_interrupted(*more: str) -> None:
 def _told(error: Exception) -> str:
     from folkmoot.checks import ArgumentError
 
+    if isinstance(error, ModuleNotFoundError) and str(error).startswith("No module named"):
+        from folkmoot.machine import absent
+
+        return absent(error)
     if not isinstance(error, ArgumentError):
         return str(error)
     from folkmoot.cli.typed_options import typed_options

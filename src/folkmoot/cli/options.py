@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -12,11 +13,11 @@ from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     from folkmoot.aggregation import Aggregation
-    from folkmoot.council import Council
     from folkmoot.files.vote_files import VoteTable
     from folkmoot.protocols import SnowProtocol
     from folkmoot.protocols.sampling import Everyone, Others
-    from folkmoot.simulation.play_options import Device as DeviceName
+    from folkmoot.simulation.council import Council
+    from folkmoot.simulation.setting import Device as DeviceName
 
 SAMPLING = ("everyone", "others")
 COUNCIL = "council"
@@ -37,6 +38,14 @@ def seed_number(text: str) -> int:
     if not 0 <= seed < 2**32:
         raise typer.BadParameter(f"seed must satisfy 0 <= seed < 2^32, got {seed}")
     return seed
+
+
+def number_of_processes(text: str) -> int:
+    """Option parser: how many processes work, as joblib takes it."""
+    number = whole_number(text)
+    if number == 0:
+        raise typer.BadParameter("expected a number of processes, or -1 for one per core, got 0")
+    return number
 
 
 def real_number(text: str) -> float:
@@ -108,7 +117,7 @@ def protocol_typed(
     from folkmoot.protocols import PROTOCOLS, named_protocol
 
     if name == COUNCIL:
-        from folkmoot.council import Council
+        from folkmoot.simulation.council import Council
 
         return Council()
     if name not in PROTOCOLS:
@@ -116,11 +125,21 @@ def protocol_typed(
     return named_protocol(name, *asked(participants, k, alpha), beta=beta)
 
 
+# What stands for a mark in a help text: the names that this command takes, where they are defined.
+LISTS = {
+    "{attacks on votes}": ("folkmoot.adversaries", "ATTACKS"),
+    "{attacks on clusterings}": ("folkmoot.clustering", "PARTITION_ATTACKS"),
+    "{attacks on nodes}": ("folkmoot.local.moot", "ATTACKS"),
+    "{aggregations}": ("folkmoot.aggregation.naming", "AGGREGATIONS"),
+    "{protocols}": ("folkmoot.protocols", "PROTOCOLS"),
+}
+
+
 class ListingCommand(TyperCommand):
-    """A command whose help names the protocols, attacks and aggregations; only its help imports them."""
+    """A command whose help has names for the marks of ``LISTS``; only its help imports them."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """As usual, with the names in place of ``{protocols}`` and the like."""
+        """As usual, with the names in place of the marks."""
         with self.naming():
             super().format_help(ctx, formatter)
 
@@ -129,20 +148,11 @@ class ListingCommand(TyperCommand):
         """Meanwhile the help of the options has the names that there are now."""
         helps = {option: str(getattr(option, "help", None) or "") for option in self.params}
         helps = {option: told for option, told in helps.items() if "{" in told}
-        if helps:
-            from folkmoot.adversaries import ATTACKS
-            from folkmoot.aggregation.naming import AGGREGATIONS
-            from folkmoot.protocols import PROTOCOLS
-
-            lists: dict[str, Iterable[str]] = {
-                "{protocols}": PROTOCOLS,
-                "{attacks}": ATTACKS,
-                "{aggregations}": AGGREGATIONS,
-            }
-            for option, told in helps.items():
-                for mark, names in lists.items():
-                    told = told.replace(mark, ", ".join(names))
-                vars(option)["help"] = told
+        for option, told in helps.items():
+            for mark, (module, names) in LISTS.items():
+                if mark in told:
+                    told = told.replace(mark, ", ".join(getattr(import_module(module), names)))
+            vars(option)["help"] = told
         try:
             yield
         finally:
@@ -152,7 +162,7 @@ class ListingCommand(TyperCommand):
 
 def device_called(typed: str) -> DeviceName:
     """The device that was typed, or ValueError if it is none."""
-    from folkmoot.simulation.play_options import check_device
+    from folkmoot.simulation.setting import check_device
 
     return check_device(cast("DeviceName", typed))
 
@@ -169,27 +179,81 @@ def named_law(name: str) -> Everyone | Others:
 INT = {"parser": whole_number, "metavar": "<int>"}
 FLOAT = {"parser": real_number, "metavar": "<float>"}
 SMALLEST = "floor(k/2)+1"
+AGGREGATIONS = "{aggregations}, with parameters as in peer-review(rows=5)"
+EXPERIMENT_PANEL = "Experiment: some participants are malicious"
+FILES_PANEL = "The files"
+RUN_PANEL = "The run"
+OUTPUT_PANEL = "What is shown and written"
+
+
+def attack_option(names: str, panel: str | None = EXPERIMENT_PANEL) -> Any:
+    """``--attack`` with the names that this command takes."""
+    return typer.Option("--attack", help=f"What malicious participants do: {names}.", rich_help_panel=panel)
+
+
+def answers_option(names: Iterable[str], **more: Any) -> Any:
+    """``--answers`` with the kinds that this command takes."""
+    return typer.Option(
+        "--answers", help=f"What models answer: {', '.join(names)}.", rich_help_panel=MOOT_PANEL, **more
+    )
+
+
+def believe_option(names: str, **more: Any) -> Any:
+    """``--believe`` with the names that this command takes."""
+    return typer.Option(
+        "--believe", help=f"How votes become an answer: {names}.", rich_help_panel=MOOT_PANEL, **more
+    )
+
+
+def protocol_option(names: str) -> Any:
+    """``--protocol`` with the names that this command takes."""
+    return typer.Option("--protocol", help=f"How votes are exchanged: {names}.", rich_help_panel=MOOT_PANEL)
+
+
+def why_option(what: str, **more: Any) -> Any:
+    """``--why`` of a task or an input."""
+    return typer.Option(
+        "--why",
+        metavar=what,
+        help="Explain this answer; may be repeated.",
+        show_default=False,
+        rich_help_panel=OUTPUT_PANEL,
+        **more,
+    )
+
 
 N = Annotated[int, typer.Option("--n", help="Participants in all.", show_default=False, **INT)]
-K = Annotated[int, typer.Option("--k", help="Peers asked in a query.", **INT)]
-Alpha = Annotated[
+_K_HELP = "Participants asked per query."
+K = Annotated[int, typer.Option("--k", help=_K_HELP, **INT)]
+KOrAll = Annotated[
     int | None,
-    typer.Option(
-        "--alpha",
-        help="Equal answers that turn a participant, k/2 < alpha <= k.",
-        show_default=SMALLEST,
-        **INT,
-    ),
+    typer.Option("--k", help=_K_HELP, show_default="10, or all others", rich_help_panel=MOOT_PANEL, **INT),
 ]
+_ALPHA_HELP = "Matching answers (of k) that change a vote"
+Alpha = Annotated[int | None, typer.Option("--alpha", help=f"{_ALPHA_HELP}.", show_default=SMALLEST, **INT)]
 AlphaOrLocal = Annotated[
     str | None,
     typer.Option(
         "--alpha",
-        help="Equal answers that turn a participant, or 'local': ceil(k p), each its own.",
+        help=f"{_ALPHA_HELP}; 'local' sets ceil(k x accuracy) per participant.",
         show_default=SMALLEST,
+        rich_help_panel=MOOT_PANEL,
     ),
 ]
-Byzantine = Annotated[int, typer.Option("--byzantine", help="Participants that always answer wrong.", **INT)]
+Beta = Annotated[
+    int | None,
+    typer.Option(
+        "--beta",
+        help="Wins in a row after which a participant decides.",
+        show_default="20",
+        rich_help_panel=MOOT_PANEL,
+        **INT,
+    ),
+]
+Rounds = Annotated[
+    int | None,
+    typer.Option("--rounds", help="Rounds at most.", show_default="50", rich_help_panel=MOOT_PANEL, **INT),
+]
 Sampling = Annotated[
     str,
     typer.Option("--sampling", help="everyone: a node may ask itself (the paper's law); others: it may not."),
@@ -198,7 +262,7 @@ P = Annotated[
     str | None,
     typer.Option(
         "--p",
-        help="Accuracy of the honest participants: 0.6, or one each (0.7,0.6,...), or groups (60x0.7,41x0.6)",
+        help="Accuracy of the honest participants: 0.6, a list (0.7,0.6,...) or groups (60x0.7,41x0.6).",
         show_default=False,
     ),
 ]
@@ -214,7 +278,7 @@ Steps = Annotated[
     int | None,
     typer.Option(
         "--steps",
-        help="Stop after this many steps; in a step one participant asks once.",
+        help="Stop after this many steps; one participant asks in each.",
         show_default=False,
         **INT,
     ),
@@ -222,70 +286,126 @@ Steps = Annotated[
 PerNode = Annotated[
     bool, typer.Option("--per-node", help="Count --steps per participant, as the paper does.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (null: no finite number).")]
-Participants = Annotated[
-    bool, typer.Option("--participants", help="Print a row for every participant, not only those to look at.")
-]
-Plot = Annotated[
-    Path | None, typer.Option("--plot", help="Draw into this .png, .svg or .pdf file.", show_default=False)
-]
-Play = Annotated[
-    Path | None,
-    typer.Option("--play", help="Write an .html page that plays it turn by turn.", show_default=False),
-]
-Seed = Annotated[
-    int,
-    typer.Option("--seed", help="The same seed, the same result.", parser=seed_number, metavar="<int>"),
-]
-Device = Annotated[
-    str, typer.Option("--device", help="Where talks are played: cpu, cuda (a GPU) or auto; the same bits.")
-]
-Protocol = Annotated[
-    str,
-    typer.Option(
-        "--protocol",
-        help="How votes are exchanged: council (all know one table), or for plain labels {protocols}.",
-        rich_help_panel=MOOT_PANEL,
-    ),
-]
-Believe = Annotated[
-    str | None,
-    typer.Option(
-        "--believe",
-        help="How a council makes an answer of all votes: {aggregations}; parameters as in "
-        "peer-review(rows=5).",
-        show_default="plurality; of probabilities pool, of numbers trimmed-mean",
-        rich_help_panel=MOOT_PANEL,
-    ),
-]
+_MALICIOUS_HELP = "How many participants are malicious."
 Malicious = Annotated[
     int,
+    typer.Option("--malicious", help=_MALICIOUS_HELP, rich_help_panel=EXPERIMENT_PANEL, **INT),
+]
+MaliciousUpTo = Annotated[
+    int | None,
     typer.Option(
         "--malicious",
-        help="How many participants lie; --seed draws which.",
-        rich_help_panel="Experiment: some participants lie",
+        help=_MALICIOUS_HELP,
+        show_default="up to 30% of them, in steps",
+        rich_help_panel=EXPERIMENT_PANEL,
         **INT,
     ),
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Write over files that are there.")]
-Beta = Annotated[
+MaliciousOrShare = Annotated[
+    str,
+    typer.Option(
+        "--malicious", help=_MALICIOUS_HELP, metavar="<int>|<share>%", rich_help_panel=EXPERIMENT_PANEL
+    ),
+]
+Inputs = Annotated[int, typer.Option("--inputs", help="Inputs of a motion.", **INT)]
+Seed = Annotated[
     int,
-    typer.Option("--beta", help="Wins in a row after which a participant decides.", **INT),
+    typer.Option(
+        "--seed",
+        help="The same seed gives the same result.",
+        parser=seed_number,
+        metavar="<int>",
+        rich_help_panel=RUN_PANEL,
+    ),
 ]
-KOrAll = Annotated[
-    int | None,
-    typer.Option("--k", help="Peers asked in a query.", show_default="10, or all others", **INT),
+Device = Annotated[
+    str,
+    typer.Option(
+        "--device",
+        help="Where rounds are simulated: cpu, cuda (a GPU) or auto; the result is the same.",
+        rich_help_panel=RUN_PANEL,
+    ),
 ]
-RoundsEach = Annotated[
-    int,
-    typer.Option("--rounds", help="Rounds at most; in one each participant asks once, on average.", **INT),
+Repeats = Annotated[
+    int, typer.Option("--repeats", help="How often to run it.", rich_help_panel=RUN_PANEL, **INT)
 ]
-Repeats = Annotated[int, typer.Option("--repeats", help="How often to run it.", **INT)]
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", help="Processes that fit and predict; -1 is one a core.", show_default="1", **INT),
+    typer.Option(
+        "--jobs",
+        help="Processes that fit and predict; -1 is one per core.",
+        show_default="1",
+        rich_help_panel=RUN_PANEL,
+        parser=number_of_processes,
+        metavar="<int>",
+    ),
 ]
-TaskColumn = Annotated[str, typer.Option("--task-column", help="The column of tasks, in all files.")]
-WorkerColumn = Annotated[str, typer.Option("--worker-column", help="The column that says who voted.")]
-LabelColumn = Annotated[str, typer.Option("--label-column", help="The column of labels, in all files.")]
-Everything = Annotated[bool, typer.Option("--all", help="Print every row of the table.")]
+Deadline = Annotated[
+    str,
+    typer.Option(
+        "--deadline", help="How long to wait at most, such as 30s or 5m.", rich_help_panel=RUN_PANEL
+    ),
+]
+Truth = Annotated[
+    Path | None,
+    typer.Option(
+        "--truth",
+        help="The right answers: columns task,label (of clusters: object,cluster).",
+        show_default=False,
+        rich_help_panel=FILES_PANEL,
+    ),
+]
+TaskColumn = Annotated[
+    str,
+    typer.Option("--task-column", help="The column of tasks, in all files.", rich_help_panel=FILES_PANEL),
+]
+WorkerColumn = Annotated[
+    str, typer.Option("--worker-column", help="The column of voters.", rich_help_panel=FILES_PANEL)
+]
+LabelColumn = Annotated[
+    str,
+    typer.Option("--label-column", help="The column of labels, in all files.", rich_help_panel=FILES_PANEL),
+]
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="Print JSON (NaN and infinity as null).", rich_help_panel=OUTPUT_PANEL),
+]
+Everything = Annotated[
+    bool, typer.Option("--all", help="Print every row of the table.", rich_help_panel=OUTPUT_PANEL)
+]
+Participants = Annotated[
+    bool,
+    typer.Option("--participants", help="Print a row for every participant.", rich_help_panel=OUTPUT_PANEL),
+]
+Plot = Annotated[
+    Path | None,
+    typer.Option(
+        "--plot",
+        help="Draw into this .png, .svg or .pdf file.",
+        show_default=False,
+        rich_help_panel=OUTPUT_PANEL,
+    ),
+]
+Play = Annotated[
+    Path | None,
+    typer.Option(
+        "--play",
+        help="Write an .html page that plays it round by round.",
+        show_default=False,
+        rich_help_panel=OUTPUT_PANEL,
+    ),
+]
+OutCsv = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="FILE",
+        help="Write the answers into this CSV file.",
+        show_default=False,
+        rich_help_panel=OUTPUT_PANEL,
+    ),
+]
+Overwrite = Annotated[
+    bool,
+    typer.Option("--overwrite", help="Write over files that are there.", rich_help_panel=OUTPUT_PANEL),
+]

@@ -8,19 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from folkmoot.cli.options import (
+    FILES_PANEL,
     FLOAT,
     INT,
     Device,
+    Inputs,
     Json,
     LabelColumn,
+    MaliciousOrShare,
+    P,
     Plot,
-    RoundsEach,
+    Rounds,
     Seed,
     TaskColumn,
+    Truth,
     WorkerColumn,
     check_workers,
     device_called,
     parse_accuracies,
+    protocol_option,
 )
 from folkmoot.cli.output import (
     collected_warnings,
@@ -40,54 +46,47 @@ def plan(
         int | None,
         typer.Option("--n", help="Participants in all.", show_default="as many as --p or --votes has", **INT),
     ] = None,
-    p: Annotated[
-        str | None,
-        typer.Option(
-            "--p",
-            help="Accuracy of the participants: 0.8, or one each (0.7,0.6,...), or groups (60x0.7,41x0.55)",
-            show_default=False,
-        ),
-    ] = None,
+    p: P = None,
     votes: Annotated[
         Path | None,
         typer.Option(
-            "--votes", help="Votes to resample instead of --p: columns task,worker,label.", show_default=False
+            "--votes",
+            help="Votes to resample instead of --p: columns task,worker,label.",
+            show_default=False,
+            rich_help_panel=FILES_PANEL,
         ),
     ] = None,
-    truth: Annotated[
-        Path | None,
-        typer.Option("--truth", help="Columns task,label: the right answers to --votes.", show_default=False),
-    ] = None,
+    truth: Truth = None,
     task_column: TaskColumn = "task",
     worker_column: WorkerColumn = "worker",
     label_column: LabelColumn = "label",
-    byzantine: Annotated[
-        str, typer.Option("--byzantine", help="Participants that always answer wrong: 5, or a share: 12%.")
-    ] = "0",
-    labels: Annotated[
-        int | None, typer.Option("--labels", help="How many labels there are.", show_default="2", **INT)
+    malicious: MaliciousOrShare = "0",
+    classes: Annotated[
+        int | None, typer.Option("--classes", help="How many labels there are.", show_default="2", **INT)
     ] = None,
-    target: Annotated[
+    accuracy: Annotated[
         float | None,
         typer.Option(
-            "--target", help="Say how many participants this accuracy takes.", show_default=False, **FLOAT
+            "--accuracy", help="Say how many participants reach this accuracy.", show_default=False, **FLOAT
         ),
     ] = None,
-    protocol: Annotated[str, typer.Option("--protocol", help="all, or one of: {protocols}.")] = "all",
-    inputs: Annotated[
-        int, typer.Option("--inputs", help="Inputs in a batch, which one query carries.", **INT)
-    ] = 100,
-    rounds: RoundsEach = 50,
+    protocol: Annotated[str, protocol_option("all, {protocols}")] = "all",
+    inputs: Inputs = 100,
+    rounds: Rounds = None,
     seed: Seed = 0,
     device: Device = "cpu",
     json: Json = False,
     plot: Plot = None,
 ) -> None:
-    """Choose protocol, k, alpha and rounds: what they give, what they cost, and where they break."""
+    """Choose protocol, k, alpha and rounds for a moot.
+
+    Each setting has its accuracy and its cost in messages; the notes say how many malicious participants
+    break the best.
+    """
     from folkmoot.planning import plan as planned
 
     path = picture_path(plot)
-    given: dict[str, Any] = {"p": None if p is None else parse_accuracies(p), "labels": labels}
+    given: dict[str, Any] = {"p": None if p is None else parse_accuracies(p), "labels": classes}
     if p is None and votes is None:
         raise ValueError(
             "--p is missing: give the accuracy of the participants, such as --p 0.8, or --votes FILE"
@@ -95,18 +94,18 @@ def plan(
     if p is not None and votes is not None:
         raise ValueError("give --p or --votes, not both: a file of votes has its own accuracies")
     if votes is not None:
-        table = _table(votes, truth, task_column, worker_column, label_column, labels)
+        table = _table(votes, truth, task_column, worker_column, label_column, classes)
         given |= {"votes": table.votes, "truth": table.truth, "labels": len(table.labels)}
     elif truth is not None:
         raise ValueError("--truth goes with --votes: give --votes FILE, too")
     with collected_warnings() as lines, progress_bar("planning") as progress:
         found = planned(
             n,
-            byzantine=_liars(byzantine),
-            target=target,
+            byzantine=_share(malicious),
+            target=accuracy,
             protocol=None if protocol == "all" else protocol,
             inputs=inputs,
-            rounds=rounds,
+            rounds=50 if rounds is None else rounds,
             seed=seed,
             device=device_called(device),
             progress=progress,
@@ -121,23 +120,26 @@ def plan(
 
 
 def _table(
-    votes: Path, truth: Path | None, task: str, worker: str, label: str, labels: int | None
+    votes: Path, truth: Path | None, task: str, worker: str, label: str, classes: int | None
 ) -> VoteTable:
     from folkmoot.files.vote_files import read_votes
 
-    if labels is not None:
-        raise ValueError("--labels is for --p: a file of votes has its own labels")
+    if classes is not None:
+        raise ValueError("give --classes or --votes, not both: a file of votes has its own labels")
     table = read_votes(votes, truth, task=task, worker=worker, label=label)
     check_workers(table, votes, worker)
     return table
 
 
-def _liars(typed: str) -> int | float:
+def _share(typed: str) -> int | float:
     """A count, or a share of the participants."""
     text = typed.strip()
     try:
-        return float(text.removesuffix("%")) / 100 if text.endswith("%") else int(text)
+        share = float(text.removesuffix("%")) / 100 if text.endswith("%") else int(text)
+        if isinstance(share, float) and not 0 <= share < 1:
+            raise ValueError
     except ValueError:
         raise ValueError(
-            f"--byzantine must be a whole number such as 5, or a share such as 12%: got {typed!r}"
+            f"--malicious must be a whole number such as 5, or a share below 100% such as 12%: got {typed!r}"
         ) from None
+    return share

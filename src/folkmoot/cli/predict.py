@@ -11,8 +11,8 @@ import typer
 
 from folkmoot.cli.learn_checks import MOOT_FILE
 from folkmoot.cli.learn_output import write_answers
-from folkmoot.cli.options import Everything, Json, Overwrite
-from folkmoot.cli.output import collected_warnings, new_file, print_json, print_table, say
+from folkmoot.cli.options import Everything, Json, OutCsv, Overwrite
+from folkmoot.cli.output import collected_warnings, new_file, print_json, print_table, progress_bar, say
 from folkmoot.cli.study_output import check_new
 
 if TYPE_CHECKING:
@@ -39,14 +39,15 @@ def predict(
             show_default=False,
         ),
     ],
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Write all answers into this CSV file.", show_default=False)
-    ] = None,
+    out: OutCsv = None,
     overwrite: Overwrite = False,
     everything: Everything = False,
     json: Json = False,
 ) -> None:
-    """Answer new rows by a moot that learn has fitted: labels, probabilities, and how far they agree."""
+    """Answer new rows by a moot that learn has fitted.
+
+    Each row has an answer, its probability and how far the participants agree.
+    """
     from folkmoot.datasets.layout import read_rows
 
     if out is not None:
@@ -55,9 +56,10 @@ def predict(
     file = moot / MOOT_FILE if moot.is_dir() else moot
     with file.open("rb"), data.open("rb"):  # named, if one is not there, before anything is loaded
         pass
+    from folkmoot.aggregation import watching
     from folkmoot.runs.learned import read_moot
 
-    with collected_warnings() as warnings:
+    with collected_warnings() as warnings, progress_bar("final votes") as progress, watching(progress):
         learned = read_moot(file)
         X, sheet = read_rows(data, learned.layout)
         answers = _answered(learned, X, file)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from folkmoot.cli.options import FLOAT, Json, Plot
+from folkmoot.cli.options import Deadline, Json, Plot
 from folkmoot.cli.output import picture_path, print_json, print_table, save_picture
+from folkmoot.node.durations import seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,10 +20,6 @@ SPLIT = 1
 NOT_FINISHED = 3
 SHOWN = 6  # names of a set that are printed
 
-Seconds = Annotated[
-    float, typer.Option("--seconds", help="How long to search; what was not finished is named.", **FLOAT)
-]
-
 
 def quorum_sets(
     nodes: Annotated[
@@ -31,23 +28,24 @@ def quorum_sets(
     active_only: Annotated[
         bool, typer.Option("--active-only", help='Nodes with "active": false never answer.')
     ] = False,
-    seconds: Seconds = 60.0,
+    deadline: Deadline = "60s",
     plot: Plot = None,
-    as_json: Json = False,
+    json: Json = False,
 ) -> None:
-    """Do all quorums intersect? Whose absence stops the moot, and whose lies split it?
+    """Find whose absence stops a moot of quorum sets, and whose lies split it.
 
-    Exits with 0 if all quorums intersect, 1 if two share nobody, 3 if it was not finished in time.
+    It exits with 0 if all quorums intersect, 1 if two share nobody, 3 if it was not finished in time.
     """
     from folkmoot.outlook import analyse, read_nodes
 
     picture = picture_path(plot)
+    seconds = seconds_of(deadline, "--deadline")
     if not seconds > 0:
-        raise ValueError(f"--seconds must be above 0: got {seconds:g}")
+        raise ValueError(f"--deadline must be above 0: got {deadline!r}")
     listed = read_nodes(nodes, active_only=active_only)
     system = listed.system()
     found = analyse(system, seconds=seconds, title=listed.title)
-    _tell(system, found, listed, as_json)
+    _tell(system, found, listed, json)
     _draw(system, found, listed.title, picture)
     raise typer.Exit(_code(found))
 
@@ -65,14 +63,14 @@ def _draw(system: QuorumSystem, found: Analysis, title: Callable[[str], str], pa
         save_picture(draw_listening(system, found, title), path)
 
 
-def _tell(system: QuorumSystem, found: Analysis, listed: NodeList, as_json: bool) -> None:
+def _tell(system: QuorumSystem, found: Analysis, listed: NodeList, json: bool) -> None:
     """What was found, for people or for machines."""
     title = listed.title
-    if as_json:
+    if json:
         names = {key: title(key) for key in system.names}
         print_json({**found.to_dict(), "notes": listed.notes, "names": names})
         return
-    says = {True: "yes", False: "NO", None: f"not finished in {found.seconds:.0f} s; try --seconds"}
+    says = {True: "yes", False: "NO", None: f"not finished in {found.seconds:.0f} s; try --deadline"}
     rows = [("every two quorums share somebody", says[found.quorum_intersection], "")]
     for what, sets_found in (
         ("smallest quorum", found.minimal_quorums),

@@ -54,6 +54,7 @@ def write_study(study: Study, folder: Path, title: str, found: dict[str, Any]) -
     """Pictures, numbers and the page that holds everything; returns a line that says where."""
     from msgspec import json
 
+    from folkmoot.machine import to_install
     from folkmoot.report.study_page import page, pictures
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -67,7 +68,8 @@ def write_study(study: Study, folder: Path, title: str, found: dict[str, Any]) -
     study.reports[0].participants.to_csv(folder / PARTICIPANTS)
     report = folder / REPORT
     report.write_text(html, encoding="utf-8")
-    return f"wrote {report} (open it in a browser), the pictures, results.json and participants.csv beside it"
+    told = "the pictures" if drawn else f"no pictures (they need {to_install('plots')})"
+    return f"wrote {report} (open it in a browser), {told}, results.json and participants.csv beside it"
 
 
 def as_dict(study: Study, warned: list[str]) -> dict[str, Any]:

@@ -11,11 +11,11 @@ import typer
 from folkmoot.cli.options import (
     Alpha,
     AlphaOrLocal,
-    Byzantine,
     Delta,
     Everything,
     Json,
     K,
+    Malicious,
     N,
     P,
     PerNode,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from folkmoot.theory import LocalSlushChain, SlushChain
 
 app = typer.Typer(
-    help="The exact theory of consensus learning with Slush: probabilities, not estimates.",
+    help="Compute exact probabilities of consensus by Slush.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
@@ -55,16 +55,16 @@ def absorption(
     n: N,
     k: K = 10,
     alpha: Alpha = None,
-    byzantine: Byzantine = 0,
+    malicious: Malicious = 0,
     sampling: Sampling = "everyone",
     everything: Everything = False,
     json: Json = False,
     plot: Plot = None,
 ) -> None:
-    """The chance that all honest participants end blue (right) or red, from each number b of blue ones."""
+    """Compute how likely all end blue (right) or red, from each number b of blue ones."""
     path = picture_path(plot)
     with collected_warnings() as lines:
-        chain = _chain(n, k, alpha, byzantine, sampling)
+        chain = _chain(n, k, alpha, malicious, sampling)
         log_blue, log_red = chain.log_blue.tolist(), chain.log_red.tolist()
     if json:
         print_json(
@@ -96,7 +96,7 @@ def accuracy(
     p: P = None,
     k: K = 10,
     alpha: AlphaOrLocal = None,
-    byzantine: Byzantine = 0,
+    malicious: Malicious = 0,
     delta: Delta = None,
     q: Q = None,
     steps: Steps = None,
@@ -105,7 +105,7 @@ def accuracy(
     json: Json = False,
     plot: Plot = None,
 ) -> None:
-    """The accuracy of Slush beside that of one participant and of the (super)majority."""
+    """Compute the accuracy of Slush, one participant and the (super)majority."""
     from folkmoot import theory
 
     path = picture_path(plot)
@@ -119,10 +119,10 @@ def accuracy(
         if alpha == "local":
             if steps is not None or path:
                 raise ValueError("--alpha local gives the limit only: leave out --steps and --plot")
-            chain = _local_chain(n, k, accuracies, byzantine, sampling)
+            chain = _local_chain(n, k, accuracies, malicious, sampling)
             settings = _settings(chain, chain.alphas.tolist())
         else:
-            chain = _chain(n, k, whole_alpha(alpha), byzantine, sampling)
+            chain = _chain(n, k, whole_alpha(alpha), malicious, sampling)
             settings = _settings(chain, chain.alpha)
         slush = chain.accuracy(accuracies)  # refuses what is no accuracy
         each = [accuracies] if isinstance(accuracies, float) else accuracies
@@ -133,7 +133,7 @@ def accuracy(
             "q": q,
             "mean_participant": math.fsum(each) / len(each),
             "best_participant": max(each),
-            "majority": theory.majority_accuracy(n, accuracies, delta=margin, q=q, byzantine=byzantine),
+            "majority": theory.majority_accuracy(n, accuracies, delta=margin, q=q, byzantine=malicious),
             "slush": slush,
             "gap": None,
         }
@@ -164,21 +164,21 @@ def threshold(
     n: N,
     k: K = 10,
     alpha: Alpha = None,
-    byzantine: Byzantine = 0,
+    malicious: Malicious = 0,
     delta: Delta = None,
     q: Q = None,
     sampling: Sampling = "everyone",
     json: Json = False,
     plot: Plot = None,
 ) -> None:
-    """The accuracy p_th below which Slush beats the (super)majority and above which it does not."""
+    """Compute the accuracy p_th below which Slush beats the (super)majority."""
     from folkmoot import theory
 
     path = picture_path(plot)
     with collected_warnings() as lines:
-        chain = _chain(n, k, alpha, byzantine, sampling)
+        chain = _chain(n, k, alpha, malicious, sampling)
         p_th = theory.threshold_accuracy(
-            n, k, chain.alpha, delta=delta, q=q, byzantine=byzantine, sampling=chain.sampling
+            n, k, chain.alpha, delta=delta, q=q, byzantine=malicious, sampling=chain.sampling
         )
     shown = 0 if delta is None and q is None else delta
     if json:
@@ -203,7 +203,7 @@ def rounds(
     n: N,
     k: K = 10,
     alpha: Alpha = None,
-    byzantine: Byzantine = 0,
+    malicious: Malicious = 0,
     p: P = None,
     steps: Steps = None,
     per_node: PerNode = False,
@@ -212,7 +212,7 @@ def rounds(
     json: Json = False,
     plot: Plot = None,
 ) -> None:
-    """How long agreement takes from each b, and what is still open after --steps."""
+    """Compute how long agreement takes from each b, and what is open after --steps."""
     import numpy as np
 
     from folkmoot.theory.votes_law import log_votes_law
@@ -220,7 +220,7 @@ def rounds(
     path = picture_path(plot)
     _need_steps(steps, per_node)
     with collected_warnings() as lines:
-        chain = _chain(n, k, alpha, byzantine, sampling)
+        chain = _chain(n, k, alpha, malicious, sampling)
         expected = chain.expected_steps()
         result = _settings(chain, chain.alpha) | {
             "b": list(range(chain.honest + 1)),

@@ -8,20 +8,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-# What Python calls otherwise than the prompt does.
+# What Python calls otherwise than the prompt does; of several options the first that the command has.
 _CALLED: Final = {
-    "aggregation": "believe",
-    "adversaries": "malicious",
-    "n_jobs": "jobs",
-    "random_state": "seed",
-    "scoring": "score",
-    "seconds": "deadline",
-    "task": "task_column",
-    "worker": "worker_column",
-    "label": "label_column",
-    "object": "object_column",
-    "participant": "participant_column",
-    "cluster": "cluster_column",
+    "aggregation": ("believe",),
+    "adversaries": ("malicious",),
+    "byzantine": ("malicious",),
+    "n_jobs": ("jobs",),
+    "random_state": ("seed",),
+    "scoring": ("score",),
+    "seconds": ("deadline",),
+    "labels": ("classes",),
+    "target": ("accuracy",),
+    "voting": ("answers",),
+    "task": ("task_column", "answers"),
+    "worker": ("worker_column",),
+    "label": ("label_column",),
+    "object": ("object_column",),
+    "participant": ("participant_column",),
+    "cluster": ("cluster_column",),
 }
 
 
@@ -43,6 +47,8 @@ def typed_options(arguments: Sequence[str]) -> dict[str, str]:
         typed = [name for name in parameter.opts if name.startswith("--")]
         if typed:
             found[parameter.name] = typed[0]
-    return found | {
-        name: found[called] for name, called in _CALLED.items() if called in found and name not in found
-    }
+    for name, options in _CALLED.items():
+        option = next((found[each] for each in options if each in found), None)
+        if option is not None:
+            found.setdefault(name, option)
+    return found

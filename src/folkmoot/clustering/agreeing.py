@@ -11,14 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.adversaries import CliquePartition, PartitionAdversary
-from folkmoot.adversaries.partitions import views
 from folkmoot.arrays import Bools, Floats, Ints, Progress
-from folkmoot.baselines.consensus_partitions import check_clusters
+from folkmoot.clustering import CliquePartition, PartitionAdversary
+from folkmoot.clustering.adversaries import views
 from folkmoot.clustering.clustering import Clustering, ClusteringWarning
+from folkmoot.clustering.consensus_partitions import check_clusters
 from folkmoot.clustering.listening import ENOUGH_VOICES, Revealed, agreed_numbers, weighted_quantile
+from folkmoot.clustering.partitions import UNSEEN, check_partitions, cross, matching, medoid, renamed
 from folkmoot.clustering.talking import plurality, talk
-from folkmoot.partitions import UNSEEN, check_partitions, cross, matching, medoid, numbered, renamed
+from folkmoot.votes import numbered
 
 ROUNDS: Final = 10
 
@@ -116,7 +117,7 @@ def lied(
 
 
 @dataclass(frozen=True, eq=False)
-class Heard:
+class HeardPartitions:
     """What listeners make of the partitions that were revealed, before they talk.
 
     Participants are in an order that hangs on the partitions alone, so that nothing depends on who is called
@@ -131,18 +132,20 @@ class Heard:
     given: bool
 
 
-def hear(said: Ints, listening: Bools, clusters: int | None, progress: Progress | None = None) -> Heard:
+def hear(
+    said: Ints, listening: Bools, clusters: int | None, progress: Progress | None = None
+) -> HeardPartitions:
     """Have everybody that listens weigh what was revealed, and make its consensus."""
     _, rank = np.unique(said, axis=0, return_inverse=True)
     order = np.argsort(rank.ravel(), kind="stable")
     revealed = Revealed.of(said[order])
     listeners = np.flatnonzero(listening[order])
     numbers, announced, weights = _listen(revealed, listeners, clusters, progress)
-    return Heard(revealed, order, numbers, announced, weights, clusters is not None)
+    return HeardPartitions(revealed, order, numbers, announced, weights, clusters is not None)
 
 
 def conclude(
-    heard: Heard, honest: Bools, lies: Mapping[int, Ints], rounds: int, names: tuple[str, ...]
+    heard: HeardPartitions, honest: Bools, lies: Mapping[int, Ints], rounds: int, names: tuple[str, ...]
 ) -> Clustering:
     """Have those that are honest talk, with lies (by participant) announced by the others."""
     revealed, order = heard.revealed, heard.order

@@ -7,7 +7,7 @@ With A the adjusted Rand indices of all partitions:
   seen) is what unrelated partitions reach by chance; i counts as much as the best of its peers. (The power
   keeps the best from counting least: those most like the truth are also most like each other, so that each
   has less of a voice.)
-* i makes a consensus of all partitions with these weights (``baselines/consensus_partitions.py``), then
+* i makes a consensus of all partitions with these weights (``clustering/consensus_partitions.py``), then
   weighs everybody by that instead of its own partition, and does so once more.
 
 Honest partitions are alike because they are of the same objects; a lie is like an honest partition only as
@@ -23,8 +23,8 @@ from typing import Final
 import numpy as np
 
 from folkmoot.arrays import Floats, Ints
-from folkmoot.baselines.consensus_partitions import Bipartite
-from folkmoot.partitions import Crossing, cross
+from folkmoot.clustering.consensus_partitions import Bipartite
+from folkmoot.clustering.partitions import Crossing, cross
 
 _BY_CHANCE: Final = 0.02
 _LIKENESS: Final = 4  # the power of A by which copies are told from peers

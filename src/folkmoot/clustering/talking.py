@@ -21,14 +21,15 @@ import numpy as np
 
 from folkmoot.arrays import Floats, Ints
 from folkmoot.clustering.listening import Revealed, beyond_chance
-from folkmoot.partitions import UNSEEN, Crossing, cross, matching, numbered, renamed
+from folkmoot.clustering.partitions import UNSEEN, Crossing, cross, matching, renamed
+from folkmoot.votes import numbered
 
 _OWN: Final = 1e-9  # ties go to what one holds
 _BY_OBJECT: Final = 2  # rounds, before whole partitions are taken
 
 
 @dataclass(frozen=True, eq=False)
-class Talk:
+class PartitionRounds:
     """What came of it."""
 
     held: Ints  # (participant, object): what each says at the end, liars included
@@ -38,7 +39,7 @@ class Talk:
 
 def talk(
     announced: Ints, weights: Floats, listeners: Ints, counted: Ints, rounds: int, revealed: Revealed
-) -> Talk:
+) -> PartitionRounds:
     """Have the listeners talk until those that count hold one partition, or the rounds are over."""
     held = numbered(announced)
     played = 0
@@ -50,7 +51,7 @@ def talk(
         else:
             held = _whole(held, weights, trust, listeners, revealed)
         played += 1
-    return Talk(held, played, _one(held[counted]))
+    return PartitionRounds(held, played, _one(held[counted]))
 
 
 def _by_object(held: Ints, crossing: Crossing, trust: Floats, listeners: Ints) -> Ints:

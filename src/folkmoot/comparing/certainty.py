@@ -50,13 +50,13 @@ class Certainty:
     Parameters
     ----------
     truth : ndarray of int, shape (input,)
-        The right colours.
+        The right classes.
     answers : ndarray of int, shape (input,)
-        The colours answered.
-    likely : ndarray of float, shape (input, colour)
-        How likely each colour is.
+        The classes answered.
+    likely : ndarray of float, shape (input, class)
+        How likely each class is.
     labels : sequence, optional
-        What the colours are called. Default: by their numbers.
+        What the classes are called. Default: by their numbers.
     abstain_below : float, optional
         Answers of a lower probability are withheld. Default: none are.
     reject_label : object, optional
@@ -110,7 +110,7 @@ class Certainty:
 
     @property
     def called(self) -> list[Any]:
-        """What the colours are called."""
+        """What the classes are called."""
         names = range(self.likely.shape[1]) if self.labels is None else self.labels
         return np.asarray(names).tolist() if not isinstance(names, list) else names
 

@@ -9,7 +9,6 @@ from typing import Any, Final, cast
 import numpy as np
 import numpy.typing as npt
 
-from folkmoot.accuracy import laplace_accuracy, log_odds, right_by_input
 from folkmoot.adversaries import Adversary, NumberAdversary
 from folkmoot.aggregation import (
     Aggregation,
@@ -31,12 +30,12 @@ from folkmoot.comparing.independence import find_independence
 from folkmoot.comparing.metric import ACCURACY, ERROR, Metric, is_there
 from folkmoot.comparing.participants import ParticipantTable, Role, participant_table
 from folkmoot.comparing.report import CONSENSUS, Line, Report, mean_agreement
-from folkmoot.council import Council, CouncilOutcome, likeliest, right_shares, rule_in_words
 from folkmoot.files.vote_files import VoteTable, named_votes
-from folkmoot.outcome import Outcome
+from folkmoot.outcome import Outcome, laplace_accuracy, log_odds, right_by_input
 from folkmoot.protocols import SnowProtocol, protocols_in_words
 from folkmoot.simulation import deliberate
-from folkmoot.votes import UNCOLOURED, Missing, check_truth
+from folkmoot.simulation.council import Council, CouncilOutcome, likeliest, right_shares, rule_in_words
+from folkmoot.votes import NO_VOTE, Missing, check_true_numbers, check_truth
 
 MEAN, BEST, FINAL = "mean participant", "best participant", "mean final vote"
 _NAMES_TAKEN: Final = (MEAN, BEST, FINAL, "majority", "Dawid-Skene", "weighted", "stacking")
@@ -104,7 +103,7 @@ def compare(
         How many times to run a protocol that draws. Default: 10.
     seed : int, default 0
         Seeds what protocols, adversaries and aggregations draw.
-    missing : {"absent", "uncoloured"}, default "absent"
+    missing : {"absent", "present"}, default "absent"
         What a participant without a vote does, as in ``deliberate``.
     progress : callable, optional
         Called with (done, all) as the work goes on.
@@ -152,7 +151,7 @@ def compare(
         given = None if truth is None else np.asarray(truth)
         if isinstance(each, SnowProtocol):
             options |= {"repeats": 10 if repeats is None else repeats}
-            if given is not None and (given == UNCOLOURED).any():
+            if given is not None and (given == NO_VOTE).any():
                 given = None
         elif repeats not in (None, 1):
             options["repeats"] = repeats
@@ -186,6 +185,7 @@ def report_on(
     filled: str = "",
     likely: Floats | None = None,
     how: str | None = None,
+    groups: Array | None = None,
 ) -> Report:
     """Make a report of what was agreed on; ``compare`` runs a protocol and then calls this.
 
@@ -220,6 +220,8 @@ def report_on(
         How likely each class is found. Default: the shares of the answer.
     how : str, optional
         Protocol and aggregation in words. Default: those of the outcome.
+    groups : ndarray, shape (input,), optional
+        The group of each input, such as its patient: stacking then leaves out whole groups.
 
     Returns
     -------
@@ -253,7 +255,7 @@ def report_on(
     lines = _single_lines(metric, said, honest, right, judged, called)
     lines += _central_lines(metric, first, main, right, judged, others, known, kept)
     if stacking:
-        lines.append(_stacking_line(metric, first, main.classes, right, judged))
+        lines.append(_stacking_line(metric, first, main.classes, right, judged, groups))
     for name, each in outcomes.items():
         lines += _agreed_lines(metric, name, each, right, judged, predicted if each is main else None)
     answer = _one_answer(main) if predicted is None else predicted
@@ -286,8 +288,9 @@ def report_on(
         agreement=mean_agreement(main.agreement) if main.classes else None,
         rounds=float(np.mean(main.rounds)),
         queries=float(np.mean(main.queries)),
-        settled=float(np.mean(main.settled)),
+        converged=float(np.mean(main.converged)),
         fell_back={called[i]: why for i, why in back.items()},
+        told=_told(main, called),
         faulty={called[i]: why for i, why in wrong.items()},
         filled=filled,
         outcomes={
@@ -297,6 +300,18 @@ def report_on(
         labels=named,
         certainty=_certainty(main, right, judged, answer, likely, named),
     )
+
+
+def _told(main: Outcome, called: Sequence[str]) -> str:
+    """How the aggregation was chosen, and for whom it is better not to join."""
+    if not isinstance(main, CouncilOutcome) or main.final is None:
+        return ""
+    alone = [called[i] for i in main.final.alone]
+    if not alone:
+        return main.final.told
+    more = f" and {len(alone) - 5} more" if len(alone) > 5 else ""
+    whom = ", ".join(alone[:5]) + more
+    return f"{main.final.told}; do not join, your own model is better on your inputs: {whom}"
 
 
 def _protocols(protocol: Any) -> dict[str, Any]:
@@ -365,13 +380,11 @@ def _judged(truth: Any, said: Array, known: Known | None, classes: int) -> tuple
         return None, np.zeros(inputs, dtype=np.bool_)
     if classes:
         right: Array = check_truth(truth, inputs, complete=False)
-        there = right != UNCOLOURED
+        there = right != NO_VOTE
         if known is not None and known.truth is not None:
-            there &= known.truth == UNCOLOURED
+            there &= known.truth == NO_VOTE
         return right, there
-    right = np.asarray(truth, dtype=np.float64)
-    if right.shape != said.shape[1:]:
-        raise ValueError(f"truth must have the shape {said.shape[1:]}: got {right.shape}")
+    right = check_true_numbers(truth, said.shape[1:])
     return right, np.asarray(~np.isnan(right.reshape(inputs, -1)).any(axis=1))
 
 
@@ -501,7 +514,7 @@ def _answered(
         if found.choices is None:
             each = metric.each(found.decision[judged], right[judged])
         else:
-            each = right_shares(found, np.where(judged, right, UNCOLOURED))
+            each = right_shares(found, np.where(judged, right, NO_VOTE))
     return _line(
         metric, name, each, right, judged, coverage=_coverage(found.decision), ties=ties, note=note,
         answers=found.decision,
@@ -545,32 +558,37 @@ def _talked(
 ) -> Line:
     """The line of a protocol with rounds: the mean over its repetitions."""
     decided = np.atleast_2d(outcome.decision)
-    level = outcome.level.reshape(*decided.shape, -1)
+    level = outcome.tied.reshape(*decided.shape, -1)
     each = None
     if predicted is not None:
         each = None if right is None else metric.each(predicted[judged], right[judged])
     elif right is not None:
-        scored = np.where(judged, right, UNCOLOURED)
+        scored = np.where(judged, right, NO_VOTE)
         each = right_by_input(decided, scored, level).reshape(len(decided), -1).mean(axis=0)
     ties = float(level.any(axis=-1).sum() / len(decided))
     held = decided if predicted is None else predicted
     return _line(metric, name, each, right, judged, coverage=_coverage(held), ties=ties, answers=held)
 
 
-def _stacking_line(metric: Metric, first: Array, classes: int, right: Array | None, judged: Bools) -> Line:
+def _stacking_line(
+    metric: Metric, first: Array, classes: int, right: Array | None, judged: Bools, groups: Array | None
+) -> Line:
     """What could be learnt from the truth of these inputs: each is answered by what the others teach."""
     if right is None:
         raise ValueError("stacking learns from the truth: give truth=, or stacking=False")
     from folkmoot.comparing.stacking import stacked, stacked_numbers  # scikit-learn, for those who want it
 
-    note = "learnt from labelled inputs, five-fold"
+    whose = None if groups is None else np.asarray(groups)[judged]
+    note = "learnt from labelled inputs, five-fold" + ("" if whose is None else " by group")
     answers: Array | None
     if classes:
         said = likeliest(first) if first.ndim == 3 else first
-        answers = stacked(said[:, judged], right[judged], classes, 0)
+        answers = stacked(said[:, judged], right[judged], classes, 0, groups=whose)
     else:
         shaped = first if first.ndim == 3 else first[:, :, None]
-        answers = stacked_numbers(shaped[:, judged], right[judged].reshape(int(judged.sum()), -1), 0)
+        answers = stacked_numbers(
+            shaped[:, judged], right[judged].reshape(int(judged.sum()), -1), 0, groups=whose
+        )
         answers = None if answers is None else answers.reshape(right[judged].shape)
     if answers is None:
         return Line("stacking", None, note=note)
@@ -595,5 +613,5 @@ def _certainty(
             return None
         likely = outcome.aggregated.probabilities(outcome.classes)
     shares = likely[judged]
-    given = np.where(answer[judged] == UNCOLOURED, shares.argmax(axis=1), answer[judged])
+    given = np.where(answer[judged] == NO_VOTE, shares.argmax(axis=1), answer[judged])
     return Certainty(right[judged], given, shares, labels)

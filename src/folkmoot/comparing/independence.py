@@ -24,7 +24,7 @@ from scipy.sparse.csgraph import connected_components
 
 from folkmoot.aggregation.interface import ballots
 from folkmoot.arrays import Array, Bools, Floats, Ints
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 _LEAST_INPUTS: Final = 20  # of fewer a correlation is noise: its standard error is above 1/sqrt(20)
 _LEAST_SAME: Final = 5  # equal wrong answers, before two are called one
@@ -115,7 +115,7 @@ def find_independence(table: Array, truth: Array | None, answer: Array, names: S
     numbers = table.dtype.kind == "f"
     votes = table.reshape(*table.shape[:2], -1) if numbers else table
     voting = np.flatnonzero((votes == votes).reshape(len(votes), -1).any(axis=1) if numbers
-                            else (votes != UNCOLOURED).any(axis=1))  # fmt: skip
+                            else (votes != NO_VOTE).any(axis=1))  # fmt: skip
     kept = voting[:: -(-len(voting) // _MOST_PAIRED) or 1]
     every = -(-votes[kept].size // _MOST_CELLS) or 1
     some, right = votes[kept][:, ::every], None if truth is None else truth[::every]
@@ -127,7 +127,7 @@ def find_independence(table: Array, truth: Array | None, answer: Array, names: S
         elif right is None:
             rho = _kappa(some)
         else:
-            rho = _correlation(np.where(some == UNCOLOURED, np.nan, (some != right).astype(np.float64)))
+            rho = _correlation(np.where(some == NO_VOTE, np.nan, (some != right).astype(np.float64)))
     worth = None
     if rho is not None:
         spread = 1 + (len(voting) - 1) * rho
@@ -157,12 +157,12 @@ def _correlation(errors: Floats) -> float | None:
 
 def _kappa(votes: Ints) -> float | None:
     """The mean agreement of two rows beyond what their shares of classes make by chance."""
-    there = (votes != UNCOLOURED).astype(np.float64)
+    there = (votes != NO_VOTE).astype(np.float64)
     both = there @ there.T
-    named = _one_hot(votes, votes != UNCOLOURED)
+    named = _one_hot(votes, votes != NO_VOTE)
     equal = (named @ named.T).toarray()
-    classes = np.unique(votes[votes != UNCOLOURED], return_inverse=True)[1]
-    row = np.nonzero(votes != UNCOLOURED)[0]
+    classes = np.unique(votes[votes != NO_VOTE], return_inverse=True)[1]
+    row = np.nonzero(votes != NO_VOTE)[0]
     shares = csr_array((1 / there.sum(axis=1)[row], (row, classes)), shape=(len(votes), classes.max() + 1))
     chance = (shares @ shares.T).toarray()
     pairs = np.triu(both > 0, 1)
@@ -181,7 +181,7 @@ def _one_hot(votes: Ints, kept: Bools) -> Any:
 
 def _groups(votes: Ints, right: Ints, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """Who has the same answer on half of the inputs on which either is wrong."""
-    cast = (votes != UNCOLOURED) & (right != UNCOLOURED)
+    cast = (votes != NO_VOTE) & (right != NO_VOTE)
     wrong = cast & (votes != right)
     named = _one_hot(votes, wrong)
     same = (named @ named.T).toarray()

@@ -159,7 +159,7 @@ class Joining:
         if not self.rows:
             return [
                 f"none of the {self.strangers:,} test rows is of a participant's group, so nobody can be "
-                "compared with itself: test on rows of the groups that take part (--test-rows 0.2)"
+                "compared with itself: test on a share of every group's rows"
             ]
         what = "right" if self.metric.higher_is_better else "nearer to the truth"
         name = "McNemar's exact test" if self.metric.higher_is_better else "the exact sign test"

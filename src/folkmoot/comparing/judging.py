@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from folkmoot.accuracy import participant_accuracies
 from folkmoot.aggregation import DawidSkene, Known
 from folkmoot.arrays import Floats
+from folkmoot.outcome import participant_accuracies
 from folkmoot.votes import Votes
 
 

@@ -7,16 +7,16 @@ share: a tie of two, one of them right, scores one half.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy.stats import sem
 
-from folkmoot.accuracy import wilson_bound
 from folkmoot.arrays import Array, Bools, Floats, Ints
-from folkmoot.votes import UNCOLOURED
+from folkmoot.outcome import wilson_bound
+from folkmoot.votes import NO_VOTE
 
 _DEVIATIONS: Final = 1.959963984540054  # of a two-sided interval of 95%
 
@@ -67,7 +67,7 @@ class Metric:
         """The standard error of the score over the inputs; None where there is one input only."""
         if each.size < 2:
             return None
-        of_mean = float(sem(each))
+        of_mean = float(each.std(ddof=1)) / math.sqrt(each.size)
         if self.higher_is_better:
             return of_mean
         error = self.score(each)  # the square root of a mean: its derivative is 1 / (2 error)
@@ -86,7 +86,7 @@ class Metric:
 def is_there(values: Array) -> Bools:
     """Where there is a class or a number; of numbers of several dimensions, where all are."""
     if values.dtype.kind != "f":
-        return np.asarray(values != UNCOLOURED)
+        return np.asarray(values != NO_VOTE)
     return np.asarray(~np.isnan(values))
 
 

@@ -19,14 +19,14 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from folkmoot.accuracy import wilson_bound
 from folkmoot.arrays import Array, Bools, Floats, Ints
 from folkmoot.comparing.independence import few
 from folkmoot.comparing.metric import Metric, is_there
 from folkmoot.comparing.printing import as_text
 from folkmoot.files.tabular import write_table, written
+from folkmoot.outcome import wilson_bound
 from folkmoot.pictures.notebook import titled
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 Role: TypeAlias = Literal["honest", "malicious", "faulty"]
 
@@ -288,15 +288,15 @@ def _agreement(own: Array, answer: Array) -> float | None:
 
 
 def _odd_votes(own: Ints, truth: Ints | None, judged: Bools, answer: Ints, classes: int, labels: Any) -> str:
-    cast = own != UNCOLOURED
-    known = cast & judged if truth is not None else cast & (answer != UNCOLOURED)
+    cast = own != NO_VOTE
+    known = cast & judged if truth is not None else cast & (answer != NO_VOTE)
     right = answer if truth is None else truth
     total, hits = int(known.sum()), int((own == right)[known].sum())
     wrong = total > 0 and wilson_bound(hits, total, -_DEVIATIONS) < 1 / max(classes, 2)
     if wrong and truth is not None:
         return f"always wrong ({hits} of {total} right)"
     values, counts = np.unique(own[cast], return_counts=True)
-    common = np.unique(answer[answer != UNCOLOURED], return_counts=True)[1]
+    common = np.unique(answer[answer != NO_VOTE], return_counts=True)[1]
     usual = common.size and common.max() >= _ONE_CLASS * common.sum()
     if cast.sum() >= _LEAST_VOTES and counts.max() >= _ONE_CLASS * cast.sum() and not usual:
         name = (

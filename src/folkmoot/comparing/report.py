@@ -107,10 +107,12 @@ class Report:
         By Slush, Snowflake and Snowball the rounds per participant; 0 in a council.
     queries : float
         The questions that were asked; 0 in a council.
-    settled : float
+    converged : float
         The share of inputs on which all honest participants hold the same in the end.
     fell_back : mapping of str to str
         With an own aggregation the participants that could not tell whom to believe, and why.
+    told : str, default ""
+        How ``Auto`` chose the aggregation, and for whom it is better not to join.
     faulty : mapping of str to str
         The participants that could not answer, and why.
     filled : str, default ""
@@ -154,8 +156,9 @@ class Report:
     agreement: float | None
     rounds: float = 0.0
     queries: float = 0.0
-    settled: float = 1.0
+    converged: float = 1.0
     fell_back: Mapping[str, str] = field(default_factory=dict)
+    told: str = ""
     faulty: Mapping[str, str] = field(default_factory=dict)
     filled: str = ""
     outcomes: Mapping[str, Outcome] = field(default_factory=dict, compare=False, repr=False)
@@ -244,7 +247,7 @@ class Report:
             "agreement": self.agreement,
             "rounds": self.rounds,
             "queries": self.queries,
-            "settled": self.settled,
+            "converged": self.converged,
             "effective_votes": independent.votes,
             "effective_votes_by_truth": independent.truth_known,
             "correlation": independent.correlation,
@@ -252,6 +255,7 @@ class Report:
             "malicious": list(self.malicious),
             "faulty": dict(self.faulty),
             "fell_back": dict(self.fell_back),
+            "told": self.told,
             "participant_table": self.participants.to_list(),
             "joining": None if self.joining is None else self.joining.to_list(),
         }
@@ -290,7 +294,7 @@ class Report:
             lines.append(f"agreement {self.agreement:.3f}; it says nothing about who is right")
         if self.queries:
             lines.append(
-                f"agreement {self.agreement:.3f}, converged on {self.settled:.3f} of the inputs, "
+                f"agreement {self.agreement:.3f}, converged on {self.converged:.3f} of the inputs, "
                 f"{self.rounds:.1f} rounds per participant, {self.queries:,.0f} queries"
             )
         balanced = self.main.scores.get("balanced_accuracy")
@@ -307,6 +311,8 @@ class Report:
             many = len(self.malicious)
             who = "1 participant is" if many == 1 else f"{many} participants are"
             lines.append(f"{who} malicious; mean and best are of the honest ones")
+        if self.told:
+            lines.append(self.told)
         if self.fell_back:
             name, why = next(iter(self.fell_back.items()))
             honest = self.n_participants - len(self.malicious) - len(self.faulty)

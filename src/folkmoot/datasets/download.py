@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from folkmoot.extras import to_install
+from folkmoot.machine import to_install
 
 TIMEOUT = 60.0  # seconds without a byte
 _CHUNK = 1 << 16

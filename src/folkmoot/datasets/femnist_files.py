@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.arrays import Bytes, Ints
-from folkmoot.extras import to_install
+from folkmoot.machine import to_install
 
 SIDE, CLASSES = 28, 62
 

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import difflib
 import os
-import shlex
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from folkmoot.arrays import Array
 from folkmoot.datasets.sheets import MISSING, Sheet, read_sheet
-from folkmoot.files.tabular import advice, has_thousands, shortened
+from folkmoot.files.tabular import advice, has_thousands, shortened, texts_table
 
 _FEW: Final = 0.2  # other cells than this share of a column of numbers are mistakes
 _MANY_WORDS: Final = 3  # so many words a cell, on average, are a text
@@ -100,7 +100,11 @@ def read_rows(path: str | os.PathLike[str], layout: Layout) -> NewRows:
     A column that is missing is an error; one warning names columns that are not used, and one each column
     with words that the training table does not have.
     """
-    sheet = read_sheet(path, layout.features)
+    if Path(path).suffix.lower() == ".txt" and len(layout.features) == 1:
+        table = texts_table(Path(path), layout.features[0])
+        sheet = Sheet(table, list(table.rows()))
+    else:
+        sheet = read_sheet(path, layout.features)
     missing = [name for name in layout.features if name not in sheet.columns]
     extra = [name for name in sheet.columns if name not in (*layout.features, layout.target, layout.group)]
     if missing:
@@ -157,27 +161,23 @@ def layout_of(sheet: Sheet, target: str, group: str, drop: Sequence[str]) -> Lay
             texts.append(place)
             found = None
             warnings.warn(
-                f"{name} holds texts: each participant makes features of their words (TF-IDF); "
-                f"{_to_drop(name)} leaves it out",
+                f"{name} holds texts: each participant makes features of their words (TF-IDF), "
+                "unless it is dropped",
                 stacklevel=3,
             )
         elif found is not None and len(found) > max(20, 0.9 * len(sheet.rows)):
             warnings.warn(
-                f"{name} has a different word in nearly every row: is it an id? {_to_drop(name)}",
+                f"{name} has a different word in nearly every row: is it an id? Then drop it",
                 stacklevel=3,
             )
         elif found is None and _counts_rows(sheet, name):
             called = repr(name) if name else "the column without a name"
             warnings.warn(
-                f"{called} numbers the rows, which cannot help with new ones: {_to_drop(name)} leaves it out",
+                f"{called} numbers the rows, which cannot help with new ones: drop it",
                 stacklevel=3,
             )
         words.append(found)
     return Layout(target, group, tuple(features), tuple(words), tuple(texts))
-
-
-def _to_drop(name: str) -> str:
-    return f"--drop {shlex.quote(name)}"
 
 
 def _words_of(sheet: Sheet, name: str) -> tuple[str, ...] | None:

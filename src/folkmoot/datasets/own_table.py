@@ -25,7 +25,8 @@ from folkmoot.files.tabular import advice, shortened
 
 Task = Literal["classification", "regression"]
 
-# More different numbers than this, and than the root of the number of rows, are a measurement, no class.
+# More different numbers than this are a measurement, unless they are the whole numbers 0 to C - 1 or 1 to C,
+# which code classes, and at most as many as the root of the number of rows.
 _MOST_CLASSES = 20
 
 
@@ -69,8 +70,9 @@ def read_table(
     test_rows : float, optional
         The share of every participant's rows to test on.
     task : {"classification", "regression"}, optional
-        What the target is: a class, or a number to be as near to as possible. Default: a number if there are
-        more than 20 different ones, and more than the root of the number of rows.
+        What the target is: a class, or a number to be as near to as possible. Default: a class if there are
+        at most 20 different ones. More are classes only if they are the whole numbers from 0 or 1 on, and at
+        most the root of the rows.
     seed : int, default 0
         The same seed draws the same test rows.
 
@@ -205,18 +207,24 @@ def _classes(sheet: Sheet, target: str, labels: list[str]) -> list[str]:
 
 
 def _is_measured(sheet: Sheet, labels: list[str]) -> bool:
-    """Whether a column of numbers has too many different ones for classes."""
+    """Whether a column of numbers has too many different ones for classes, or such as no class has."""
     numbers = {sheet.number(label) for label in labels}
-    return None not in numbers and len(numbers) > max(_MOST_CLASSES, math.isqrt(len(labels)))
+    if None in numbers or len(numbers) <= _MOST_CLASSES:
+        return False
+    codes = any(numbers == set(range(first, first + len(numbers))) for first in (0, 1))
+    return not codes or len(numbers) > math.isqrt(len(labels))
 
 
 def _measurements(sheet: Sheet, target: str, cells: list[str]) -> Array:
     numbers = [sheet.number(cell) for cell in cells]
     bad = next((i for i, number in enumerate(numbers) if number is None), None)
     if bad is not None:
-        raise ValueError(
-            f"{sheet.where(bad)}: {target} must be a number: got {cells[bad]!r}{advice(cells[bad])} "
-            "(for classes in words, --task classification)"
+        raise checks.ArgumentError(
+            "{where!s}: {column!s} must be a number: got {cell!r}{advice!s} (if words are classes: {task})",
+            where=sheet.where(bad),
+            column=target,
+            cell=cells[bad],
+            advice=advice(cells[bad]),
         )
     if len(set(numbers)) < 2:
         raise ValueError(f"{sheet.path}: {target} must differ between rows: all say {cells[0]!r}")
@@ -228,20 +236,26 @@ def _groups(sheet: Sheet, group: str) -> Array:
     whose = sheet.filled(group, "whose row it is")
     different = len(set(whose))
     if different == 1:
-        raise ValueError(
-            f"--group must name a column of at least two participants: in {group!r} all rows of {sheet.path} "
-            f"say {whose[0]!r}; it has {shortened(sheet.columns)}"
+        raise checks.ArgumentError(
+            "{group} must name a column of at least two participants: in {group!r} all rows of {path!s} "
+            "say {only!r}; it has {columns!s}",
+            group=group,
+            path=sheet.path,
+            only=whose[0],
+            columns=shortened(sheet.columns),
         )
     if different == len(whose) > 2:
-        raise ValueError(
-            f"--group must name the column of owners: in {group!r} every row of {sheet.path} has its own "
-            f"value, which leaves a participant one row to learn from; it has {shortened(sheet.columns)}"
+        raise checks.ArgumentError(
+            "{group} must name the column of owners, and {group!r} is another in every row of {path!s}; "
+            "it has {columns!s}",
+            group=group,
+            path=sheet.path,
+            columns=shortened(sheet.columns),
         )
     alone = sum(rows == 1 for rows in Counter(whose).values())
     if 2 * alone > different:
         warnings.warn(
-            f"{alone} of {different} groups have one row to learn from: is {group!r} (--group) the column of "
-            "owners?",
+            f"{alone} of {different} groups have one row to learn from: is {group!r} the column of owners?",
             stacklevel=3,
         )
     return _names(whose)
@@ -275,10 +289,12 @@ def _held_out(
         return tested
     count = max(1, round(_share("test_groups", 0.2 if test_groups is None else test_groups) * len(names)))
     if len(names) - count < 2:
-        raise ValueError(
-            f"{len(names)} groups are too few to leave {count} of them out and let two others talk: "
-            "give test rows in a file of their own (--test FILE), or test on a share of every group's rows "
-            "(--test-rows 0.2)"
+        raise checks.ArgumentError(
+            "{groups!s} groups are too few to leave {count!s} out and let two vote: give a file of test rows "
+            "({test}), or a share of every group's rows ({test_rows=})",
+            groups=len(names),
+            count=count,
+            test_rows=0.2,
         )
     return np.isin(data.groups, rng.permutation(names)[:count])
 

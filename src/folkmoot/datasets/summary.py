@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _MOST_LINES = 12  # participants that the printed table shows
 _MOST_COLUMNS = 12  # classes that it gives a column each
-_MOST_COLOURS = 20  # classes that can still be told apart by colour
+_MOST_COLOURS = 20  # classes that can still be told apart by class
 
 
 @dataclass(frozen=True, eq=False)

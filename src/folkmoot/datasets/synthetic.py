@@ -20,9 +20,9 @@ class SyntheticVotes(NamedTuple):
     Parameters
     ----------
     votes : ndarray of int, shape (participant, input)
-        The colour that each participant names.
+        The class that each participant names.
     truth : ndarray of int, shape (input,)
-        The right colour of each input.
+        The right class of each input.
     accuracies : ndarray of float, shape (participant,)
         The probability with which each participant is right.
 
@@ -48,7 +48,7 @@ def homogeneous_votes(
 ) -> SyntheticVotes:
     """Draw the votes of n participants that are each right with probability ``p``, independently of all else.
 
-    A wrong vote falls on each wrong colour with the same probability.
+    A wrong vote falls on each wrong class with the same probability.
 
     Parameters
     ----------
@@ -61,9 +61,9 @@ def homogeneous_votes(
     seed : int, default 0
         The same seed gives the same votes.
     classes : int, default 2
-        The number of colours.
+        The number of classes.
     truth : array-like of int, shape (input,), optional
-        The right colour of each input. Default: every colour is right equally often (give or take one
+        The right class of each input. Default: every class is right equally often (give or take one
         input), in random order.
 
     Returns
@@ -102,9 +102,9 @@ def group_votes(
     seed : int, default 0
         The same seed gives the same votes.
     classes : int, default 2
-        The number of colours.
+        The number of classes.
     truth : array-like of int, shape (input,), optional
-        The right colour of each input. Default: as in ``homogeneous_votes``.
+        The right class of each input. Default: as in ``homogeneous_votes``.
 
     Returns
     -------
@@ -159,9 +159,9 @@ def beta_votes(
         The same seed gives the same votes, of participants with the accuracies
         ``beta_accuracies(n, mean, variance, seed)``.
     classes : int, default 2
-        The number of colours.
+        The number of classes.
     truth : array-like of int, shape (input,), optional
-        The right colour of each input. Default: as in ``homogeneous_votes``.
+        The right class of each input. Default: as in ``homogeneous_votes``.
 
     Returns
     -------
@@ -277,7 +277,7 @@ def _cast(
     shape = (accuracies.size, columns)
     votes = np.broadcast_to(right, shape).copy()
     wrong = rng.random(shape) >= accuracies[:, None]
-    # Any other colour is the right one plus 1..C-1, modulo C.
+    # Any other class is the right one plus 1..C-1, modulo C.
     votes[wrong] += rng.integers(1, classes, size=int(wrong.sum()))
     votes %= classes
     return SyntheticVotes(votes, right, accuracies)

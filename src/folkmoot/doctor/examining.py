@@ -1,43 +1,39 @@
-"""examine(): this machine, and the folder of a node, looked at in turn."""
+"""examine(): this machine, and a node, looked at in turn."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from folkmoot.doctor.finding import Finding, State
+from folkmoot import checks
+
+State = Literal["ok", "note", "missing", "broken"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at, and how it is.
+
+    Of a state, ``note`` is worth knowing, ``missing`` is optional and not there, ``broken`` must be mended.
+    """
+
+    what: str
+    state: State
+    note: str  # what was found, in one line
+    fix: str = ""  # what to type or do; empty where nothing need be done
 
 
 @dataclass(frozen=True)
 class Examination:
-    """What was found.
-
-    Parameters
-    ----------
-    machine : tuple of Finding
-        On this machine.
-    node : tuple of Finding
-        In the folder of a node; none if none was looked at.
-    """
+    """All findings on this machine, and of a node if one was looked at."""
 
     machine: tuple[Finding, ...]
     node: tuple[Finding, ...] = ()
 
     def count(self, state: State) -> int:
-        """Return how many findings are of a state.
-
-        Parameters
-        ----------
-        state : str
-            Such as "broken".
-
-        Returns
-        -------
-        int
-            On the machine and of the node.
-        """
+        """Return how many findings are of a state."""
         return sum(each.state == state for each in (*self.machine, *self.node))
 
     @property
@@ -46,61 +42,37 @@ class Examination:
         return not self.count("broken")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything for JSON.
-
-        Returns
-        -------
-        dict
-            ``fine``, the counts ``broken`` and ``missing``, and the findings.
-        """
+        """Return everything for JSON."""
         return {
             "fine": self.fine,
             "broken": self.count("broken"),
             "missing": self.count("missing"),
-            "machine": [each.to_dict() for each in self.machine],
-            "node": [each.to_dict() for each in self.node],
+            "machine": [asdict(each) for each in self.machine],
+            "node": [asdict(each) for each in self.node],
         }
 
 
-def examine(node: Path | None = None, listen: Sequence[str] = ()) -> Examination:
-    """Look at this machine, and at the folder of a node; nothing is changed.
-
-    Parameters
-    ----------
-    node : Path, optional
-        The folder of a node.
-    listen : sequence of str
-        HOST:PORT of further addresses on which a node is to listen.
-
-    Returns
-    -------
-    Examination
-        What was found.
-
-    Raises
-    ------
-    ValueError
-        If the folder is not there, or an address is not HOST:PORT.
-
-    Examples
-    --------
-    >>> from folkmoot.doctor.examining import examine
-    >>> found = examine()
-    >>> found.machine[0].what
-    'versions'
-    """
+def examine(node: Path | str | None = None, listen: Sequence[str] = (), *, token: str = "") -> Examination:
+    """Look at this machine, and at a node; nothing is changed."""
     from folkmoot.doctor.machine import machine
-    from folkmoot.doctor.node_folder import node_folder
+    from folkmoot.doctor.node_folder import node_folder, running_node
+    from folkmoot.node.client import Client
     from folkmoot.node.membership.fields import parse_address
 
-    if node is not None and not node.is_dir():
-        what = "is a file" if node.exists() else "is not there"
-        raise ValueError(
-            f"--node must be the folder of a node, as folkmoot node init makes it: {node} {what}"
+    far = isinstance(node, str) and "://" in node
+    folder = None if node is None or far else Path(node)
+    if folder is not None and not folder.is_dir():
+        what = "is a file" if folder.exists() else "is not there"
+        raise checks.ArgumentError(
+            "{node} must be the folder of a node, as folkmoot node init makes it: {folder!s} {what!s}",
+            folder=folder,
+            what=what,
         )
     for address in listen:
         try:
             parse_address(address, any_port=True)
         except ValueError as error:
-            raise ValueError(f"--listen: {error}") from None
-    return Examination(tuple(machine(listen)), () if node is None else tuple(node_folder(node)))
+            raise checks.ArgumentError("{listen}: {why!s}", why=error) from None
+    if far:
+        return Examination(tuple(machine(listen)), tuple(running_node(Client(str(node), token))))
+    return Examination(tuple(machine(listen)), () if folder is None else tuple(node_folder(folder)))

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Final
 
 from folkmoot import __version__
-from folkmoot.doctor.finding import Finding, in_words
-from folkmoot.extras import EXTRAS, Extra, ExtraName, to_install
+from folkmoot.doctor.examining import Finding
+from folkmoot.machine import EXTRAS, Extra, ExtraName, to_install
 
 TESTED: Final = (("Linux", "x86_64"),)  # system and machine that the tests run on
 _TESTED_PYTHONS: Final = ((3, 11),)  # with the whole test suite
@@ -39,18 +39,7 @@ _MODULES: Final = {
 
 
 def machine(listen: Sequence[str] = ()) -> Iterator[Finding]:
-    """Look at everything that needs no node.
-
-    Parameters
-    ----------
-    listen : sequence of str
-        HOST:PORT of each address on which a node is to listen.
-
-    Yields
-    ------
-    Finding
-        One a thing, in the order in which they are worth mending.
-    """
+    """Look at everything that needs no node."""
     yield _versions()
     yield from _packages()
     for name, extra in EXTRAS.items():
@@ -211,18 +200,7 @@ def _sandbox() -> Finding:
 
 
 def descriptors(participants: int) -> int:
-    """Return how many files and connections a node may have open at a time, at the most.
-
-    Parameters
-    ----------
-    participants : int
-        In its roster.
-
-    Returns
-    -------
-    int
-        Connections to peers, visitors at each door, its files.
-    """
+    """Return how many files and connections a node may have open at a time, at the most."""
     from folkmoot.node.transports.mesh import MOST_CONNECTIONS_EACH
 
     return MOST_CONNECTIONS_EACH * (participants - 1) + _beside_peers()
@@ -245,22 +223,7 @@ def _temporary_files() -> Finding:
 
 
 def room(folder: Path, what: str, least: int) -> Finding:
-    """Return how much of a disk is free.
-
-    Parameters
-    ----------
-    folder : Path
-        A folder on it.
-    what : str
-        What is kept there.
-    least : int
-        Bytes that must be free.
-
-    Returns
-    -------
-    Finding
-        Broken if there is less.
-    """
+    """Return how much of a disk is free."""
     free = shutil.disk_usage(folder).free
     note = f"{folder}, {in_words(free)} of its disk free"
     if free < least:
@@ -269,18 +232,7 @@ def room(folder: Path, what: str, least: int) -> Finding:
 
 
 def port(address: str) -> Finding:
-    """Return whether a node could listen on an address.
-
-    Parameters
-    ----------
-    address : str
-        HOST:PORT.
-
-    Returns
-    -------
-    Finding
-        Broken if it could not.
-    """
+    """Return whether a node could listen on an address."""
     from folkmoot.node.membership.fields import parse_address
 
     host, number = parse_address(address, any_port=True)
@@ -297,19 +249,14 @@ def port(address: str) -> Finding:
     return Finding("port", "ok", f"{address} is free")
 
 
+def in_words(size: float) -> str:
+    """Return a number of bytes for people."""
+    mega = size / (1 << 20)
+    return f"{mega:,.1f} MB" if mega < 1000 else f"{mega / 1024:,.1f} GB"
+
+
 def owner_of(path: Path) -> str:
-    """Return whose a file is.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    str
-        The name of its owner, or the number where there is no name.
-    """
+    """Return whose a file is."""
     try:
         return path.owner()
     except KeyError:
@@ -317,16 +264,5 @@ def owner_of(path: Path) -> str:
 
 
 def is_mine(path: Path) -> bool:
-    """Return whether a file belongs to whoever runs this.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    bool
-        By the effective user.
-    """
+    """Return whether a file belongs to whoever runs this."""
     return path.stat().st_uid == os.geteuid()

@@ -15,16 +15,17 @@ from pathlib import Path
 from shlex import quote
 from typing import Final
 
-from folkmoot.doctor.finding import Finding
-from folkmoot.doctor.machine import descriptors, is_mine, owner_of, port, room
+from folkmoot.doctor.examining import Finding
+from folkmoot.doctor.machine import descriptors, in_words, is_mine, owner_of, port, room
+from folkmoot.node.client import Client
 from folkmoot.node.membership import identity
 from folkmoot.node.membership.identity import CERTIFICATE, KEY, SETTINGS, Identity
-from folkmoot.node.membership.members import members_of
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.service.archive import open_archive
 from folkmoot.node.service.node import LEAST_FREE
 from folkmoot.node.service.node_file import read_node_file
 from folkmoot.node.service.operation import LOCK, Operation, is_running, locked, own_of
+from folkmoot.node.service.trying import tried
 from folkmoot.node.storage.storage import DATABASE
 from folkmoot.node.transports.mesh import SKEW_SECONDS, Mesh
 
@@ -35,18 +36,7 @@ _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
 def node_folder(folder: Path) -> Iterator[Finding]:
-    """Look at the folder of a node.
-
-    Parameters
-    ----------
-    folder : Path
-        A folder that exists.
-
-    Yields
-    ------
-    Finding
-        One a thing; later ones need the earlier ones to be fine.
-    """
+    """Look at the folder of a node."""
     try:
         if not is_mine(folder):
             name = owner_of(folder)
@@ -107,29 +97,31 @@ def _inside(folder: Path) -> Iterator[Finding]:
         yield Finding("settings", "broken", str(error))
         return
     if (folder / LOCK).exists() and is_running(folder):
-        yield from _running(folder, me)
+        yield Finding("port", "ok", f"{me.listen}: this node is running")
+        yield from running_node(Client(folder))
         return
     yield port(me.listen)
     yield _model(folder)
     yield from _stored(folder, me)
 
 
-def _running(folder: Path, me: Identity) -> Iterator[Finding]:
-    """What a node that runs says of itself."""
-    from folkmoot.client import Client
-
+def running_node(client: Client) -> Iterator[Finding]:
+    """Look at what a node that runs says of itself."""
     try:
-        now = Client(folder).status()
+        now = client.status()
     except ValueError as error:
-        yield Finding("door", "broken", str(error), "stop the node and start it again")
+        yield Finding("answer", "broken", str(error), "look at its log, or start it again")
         return
-    yield Finding("port", "ok", f"{me.listen}: this node is running")
+    used, disk = now["disk"]
+    if not now["has_room"]:
+        note = f"{in_words(used)} of {in_words(disk)} are used: no room for new motions"
+        yield Finding("disk", "broken", note, "make room, or type folkmoot node run --disk with more")
     trouble = now["model"]["trouble"]
     yield Finding(
         "model",
         "broken" if trouble else "ok",
         trouble or f"{now['model']['model']}, asked {now['model']['chunks']:,} times",
-        f"mend it and type folkmoot node reload --node {quote(str(folder))}" if trouble else "",
+        f"mend it and type folkmoot node reload --node {quote(str(client.where))}" if trouble else "",
     )
     note = f"{now['participants']} members, epoch {now['epoch']}, digest {now['moot'][:16]}…"
     if now["present"]:
@@ -150,10 +142,17 @@ def _model(folder: Path) -> Finding:
     columns = "any number of" if model.columns is None else str(model.columns)
     named = "by name" if model.schema else "by position, as they have no names"
     labels = "it does not say" if model.labels is None else ", ".join(model.labels[:12])
-    if model.worker is not None:
-        model.worker.close()
+    try:
+        trial = tried(model)
+    finally:
+        if model.worker is not None:
+            model.worker.close()
+    if trial is not None and trial.trouble:
+        note = f"asked {trial.asked}, it gave no answer within {trial.seconds:.2f} s: {trial.trouble}"
+        return Finding("model", "broken", note, f"mend {folder / SETTINGS}, or what it names")
     weights = f"; weights of {len(own.weights)} members" if own.weights else ""
-    return Finding("model", "ok", f"takes {columns} columns {named}; labels: {labels}{weights}")
+    said = "" if trial is None else f"; to {trial.asked} it said {trial.answer!r} in {trial.seconds:.2f} s"
+    return Finding("model", "ok", f"takes {columns} columns {named}; labels: {labels}{weights}{said}")
 
 
 def _stored(folder: Path, me: Identity) -> Iterator[Finding]:
@@ -204,12 +203,12 @@ async def _dialled(folder: Path, roster: Roster, place: int) -> Finding:
     mesh = Mesh(roster, place, str(folder / CERTIFICATE), str(folder / KEY))
     others = [member for other, member in enumerate(roster) if other != place]
     try:
-        found = await asyncio.gather(*(mesh.reach(bytes.fromhex(each.fingerprint)) for each in others))
+        found = await asyncio.gather(*(mesh.reach(each.peer) for each in others))
         wrong = {each.name: why for each, why in zip(others, found, strict=True) if why}
         skews = [abs(skew) for skew in mesh.skews().values()]
     finally:
         await mesh.close()
-    return _peers(len(others), members_of(roster).quorum, wrong, skews)
+    return _peers(len(others), roster.members.quorum, wrong, skews)
 
 
 def _peers(many: int, quorum: int, wrong: dict[str, str], skews: list[float]) -> Finding:

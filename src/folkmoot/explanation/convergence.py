@@ -10,7 +10,7 @@ import numpy as np
 from folkmoot.arrays import Floats
 from folkmoot.outcome import Outcome
 from folkmoot.pictures.canvas import canvas
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,7 +63,7 @@ def final_shares(outcome: Outcome, most: int) -> Iterator[tuple[Floats, bool]]:
     moved = (history[:, 1:] != history[:, :-1]).any(axis=(0, 2))
     last = int(np.flatnonzero(moved)[-1]) + 1 if moved.any() else 1  # after that nothing happens any more
     for i in range(len(history)):
-        split = bool(decision[i] == UNCOLOURED)
+        split = bool(decision[i] == NO_VOTE)
         colour = int(history[i, -1].argmax()) if split else int(decision[i])
         yield np.asarray(history[i, : last + 1, colour] / max(1, int(outcome.voters[i]))), split
 

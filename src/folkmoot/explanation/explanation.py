@@ -39,7 +39,7 @@ class Voice:
     --------
     >>> from folkmoot import Slush, deliberate, explain
     >>> explain(deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2)), 0).voices[3].voted
-    'colour 1'
+    'class 1'
     """
 
     name: str
@@ -65,7 +65,7 @@ class Reply(NamedTuple):
     >>> from folkmoot import Slush, deliberate, explain
     >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2))
     >>> explain(outcome, 0).changes[0].answers[0]
-    Reply(name='participant 0', label='colour 0')
+    Reply(name='participant 0', label='class 0')
     """
 
     name: str
@@ -99,7 +99,7 @@ class ChangeOfMind:
     >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2))
     >>> change = explain(outcome, 0).changes[0]
     >>> change.name, change.before, change.after, change.tally, change.alpha
-    ('participant 3', 'colour 1', 'colour 0', 2.0, 2)
+    ('participant 3', 'class 1', 'class 0', 2.0, 2)
     """
 
     round: int

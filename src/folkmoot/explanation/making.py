@@ -10,7 +10,6 @@ import numpy as np
 
 from folkmoot import checks
 from folkmoot.arrays import Bools, Floats, Ints
-from folkmoot.council import CouncilOutcome
 from folkmoot.explanation import words
 from folkmoot.explanation.closeness import closeness
 from folkmoot.explanation.explanation import (
@@ -24,7 +23,8 @@ from folkmoot.explanation.explanation import (
 from folkmoot.explanation.table import explain_table
 from folkmoot.outcome import Outcome, Turns
 from folkmoot.protocols import SnowProtocol
-from folkmoot.votes import UNCOLOURED, Votes
+from folkmoot.simulation.council import CouncilOutcome
+from folkmoot.votes import NO_VOTE, Votes
 
 
 def explain(outcome: Outcome, i: int, *, called: str | None = None) -> Explanation:
@@ -56,7 +56,7 @@ def explain(outcome: Outcome, i: int, *, called: str | None = None) -> Explanati
     >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2))
     >>> found = explain(outcome, 0)
     >>> found.answer, found.changes[0].name, found.closeness.votes
-    ('colour 0', 'participant 3', 2)
+    ('class 0', 'participant 3', 2)
     """
     place = _input(outcome, i)
     return _explained(outcome, place, f"input {place}" if called is None else called)
@@ -92,7 +92,7 @@ def _explained(outcome: Outcome, i: int, name: str) -> Explanation:
     changes = _changes(turns, tell)
     runner_up = _runner_up(decision, first, decisions, outcome.classes)
     missing, close = [], None
-    if decision == UNCOLOURED:
+    if decision == NO_VOTE:
         missing.append(f"What was missing: {_why_open(outcome, first)}.")
     else:
         close = closeness(outcome, i, decision, runner_up, first, counts)
@@ -118,17 +118,17 @@ def _explained(outcome: Outcome, i: int, name: str) -> Explanation:
 
 
 class _Names:
-    """What participants and colours are called."""
+    """What participants and classes are called."""
 
     def __init__(self, outcome: Outcome) -> None:
         given: Any = range(outcome.classes) if outcome.labels is None else outcome.labels
         plain = given.tolist() if isinstance(given, np.ndarray) else list(given)
-        self.labels = [f"colour {each}" if outcome.labels is None else _plain(each) for each in plain]
+        self.labels = [f"class {each}" if outcome.labels is None else _plain(each) for each in plain]
         self.names = outcome.names
 
     def label(self, colour: int) -> Any:
-        """The label of a colour; None for none."""
-        return None if colour == UNCOLOURED else self.labels[int(colour)]
+        """The label of a class; None for none."""
+        return None if colour == NO_VOTE else self.labels[int(colour)]
 
     def who(self, participant: int) -> str:
         """The participant's name."""
@@ -166,8 +166,8 @@ def _voice(
     part, note = "talks", ""
     if p in outcome.faults:
         part, note = "failed", f"could not answer: {outcome.faults[p]}"
-    elif p in outcome.liars:
-        part, note = "lies", f"does not follow the protocol: {outcome.liars[p].removesuffix('()')}"
+    elif p in outcome.malicious:
+        part, note = "lies", f"does not follow the protocol: {outcome.malicious[p].removesuffix('()')}"
     elif outcome.present is not None and not outcome.present[p, i]:
         part, note = "absent", ""
     return Voice(
@@ -181,10 +181,10 @@ def _voice(
 
 
 def _runner_up(decision: int, first: Ints, decisions: Ints, classes: int) -> int:
-    """The other colour with the most first votes; among equals, the one that more hold in the end."""
+    """The other class with the most first votes; among equals, the one that more hold in the end."""
     votes, ends = Counter(first.tolist()), Counter(decisions.tolist())
     others = [colour for colour in range(classes) if colour != decision]
-    if decision == UNCOLOURED:
+    if decision == NO_VOTE:
         leader = max(others, key=lambda colour: (ends[colour], votes[colour], -colour))
         others.remove(leader)
     return max(others, key=lambda colour: (votes[colour], ends[colour], -colour))
@@ -211,7 +211,7 @@ def _changes(turns: Turns, tell: _Names) -> tuple[ChangeOfMind, ...]:
 def _unheard(voices: tuple[Voice, ...], turns: Turns, counted_by: CountedBy) -> tuple[Unheard, ...]:
     """Whose answers did not count, and why."""
     asked = np.arange(turns.asked.shape[1]) < turns.size[:, None]
-    silent = Counter(turns.asked[asked & (turns.answers == UNCOLOURED)].tolist())
+    silent = Counter(turns.asked[asked & (turns.answers == NO_VOTE)].tolist())
     found = []
     for p, voice in enumerate(voices):
         reason = ""
@@ -236,10 +236,10 @@ def _why_open(outcome: Outcome, first: Ints) -> str:
     """Why there is no answer."""
     protocol = outcome.protocol
     everybody = np.arange(len(first))
-    lying, there = np.isin(everybody, list(outcome.liars)), ~np.isin(everybody, list(outcome.faults))
+    lying, there = np.isin(everybody, list(outcome.malicious)), ~np.isin(everybody, list(outcome.faults))
     if outcome.present is not None:
-        there &= first != UNCOLOURED
-    votes = first[there & ~lying & (first != UNCOLOURED)]
+        there &= first != NO_VOTE
+    votes = first[there & ~lying & (first != NO_VOTE)]
     if not votes.size:
         return "nobody that follows the protocol voted on it"
     if isinstance(protocol, SnowProtocol) and protocol.weights is None and there.sum() > 1:
@@ -257,7 +257,7 @@ def _why_open(outcome: Outcome, first: Ints) -> str:
 def _grid(turns: Turns, first: Ints, rounds: int, talking: Bools) -> tuple[tuple[str, ...], Ints]:
     """What everybody held: at first and after each round."""
     columns, held = ["first vote"], [first]
-    now = np.where(talking, first, UNCOLOURED)  # what others answer is not what they hold
+    now = np.where(talking, first, NO_VOTE)  # what others answer is not what they hold
     changed = turns.before != turns.after
     for number in range(1, rounds + 1):
         for row in np.flatnonzero(changed & (turns.round == number)):

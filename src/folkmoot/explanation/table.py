@@ -9,10 +9,10 @@ import numpy as np
 
 from folkmoot.aggregation import DawidSkene, Weighted
 from folkmoot.arrays import Floats
-from folkmoot.council import CouncilOutcome, rule_in_words
 from folkmoot.explanation import words
 from folkmoot.explanation.explanation import CountedBy, Explanation, Unheard, Voice
-from folkmoot.votes import UNCOLOURED
+from folkmoot.simulation.council import CouncilOutcome, rule_in_words
+from folkmoot.votes import NO_VOTE
 
 
 def explain_table(outcome: CouncilOutcome, i: int, called: str, labels: Any, names: Any) -> Explanation:
@@ -38,7 +38,7 @@ def explain_table(outcome: CouncilOutcome, i: int, called: str, labels: Any, nam
     known = tuple(dict.fromkeys(each for each in [*dict(shares), *first, *(final or [])] if each is not None))
     grid = [first] if final is None else [first, final]
     place = {each: number for number, each in enumerate(known)}
-    held = [[UNCOLOURED if each is None else place[each] for each in column] for column in grid]
+    held = [[NO_VOTE if each is None else place[each] for each in column] for column in grid]
     return Explanation(
         called=called,
         answer=answer,
@@ -92,7 +92,7 @@ def _note(outcome: CouncilOutcome, p: int) -> str:
     if p in outcome.faults:
         return f"could not answer: {outcome.faults[p]}"
     if p in outcome.adversaries:
-        return f"does not follow the protocol: {outcome.liars[p].removesuffix('()')}"
+        return f"does not follow the protocol: {outcome.malicious[p].removesuffix('()')}"
     told = {} if outcome.final is None else outcome.final.fell_back
     return f"took the plurality: {told[p]}" if p in told else ""
 
@@ -103,7 +103,7 @@ def _shares(outcome: CouncilOutcome, i: int, label: Any) -> tuple[tuple[Any, flo
     if answers.choices is None or answers.shares is None:
         return ()
     each = zip(answers.choices[i].tolist(), answers.shares[i].tolist(), strict=True)
-    told = [(label(choice), share) for choice, share in each if choice != UNCOLOURED and share > 0]
+    told = [(label(choice), share) for choice, share in each if choice != NO_VOTE and share > 0]
     return tuple(sorted(told, key=lambda one: -one[1]))
 
 

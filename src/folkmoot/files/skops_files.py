@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from folkmoot.checks import ArgumentError
+
 
 def read_skops(
     path: str, allow: Iterable[str] = (), *, what: str = "model", advice: str | None = None
@@ -24,7 +26,7 @@ def loaded_skops(
     """What the bytes of a file of ``skops.io.dump`` hold.
 
     ``allow`` has types that it may hold besides harmless ones. ``advice`` is what to do about others; by
-    default it names the option that allows them.
+    default it names ``allow``.
     """
     import io
     import zipfile
@@ -52,9 +54,14 @@ def loaded_skops(
         said = str(error) if type(error) is ValueError else told(error)
         raise ValueError(f"{what} {path} must {problem}: {said}") from error
     named = [f"{each} (which can run code)" if each in dangerous else each for each in strange]
-    otherwise = "if you trust who made it, add " + " ".join(f"--allow {each}" for each in strange)
-    raise ValueError(
-        f"{what} {path} must hold allowed types only: it has {', '.join(named)}; {advice or otherwise}"
+    message = "{what!s} {path!s} must hold allowed types only: it has {named!s}; "
+    raise ArgumentError(
+        message + ("{advice!s}" if advice else "if you trust who made it, add {allow=}"),
+        what=what,
+        path=path,
+        named=", ".join(named),
+        advice=advice,
+        allow=strange,
     )
 
 

@@ -1,7 +1,8 @@
 """Tables in files, one reader for all; the csv module splits cells, as pandas cannot tell lines of mistakes.
 
 A file is text in UTF-8 (with or without a byte order mark, gzipped or not) with commas, semicolons or tabs
-between its cells, which its first line shows; or parquet; or a data frame in memory. Blank lines are
+between its cells, which its first line shows; or parquet; or JSON lines, a record in each; or a data frame in
+memory. Blank lines are
 skipped. Where semicolons or tabs separate the cells, 3,14 is a number, as spreadsheets of many countries
 write it; thousands separators are refused. Every message names the file and the line.
 
@@ -26,7 +27,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final, TextIO, TypeAlias
 
-from folkmoot.extras import to_install
+from folkmoot.files.json_lines import JSON_LINES, json_lines, text_lines
+from folkmoot.machine import to_install
 
 Row: TypeAlias = tuple[int, Sequence[str]]  # the line it stands in, and its cells without spaces around them
 
@@ -127,6 +129,9 @@ def open_table(path: str | os.PathLike[str], *, header: bool = True) -> Iterator
         if start == b"PAR1" or suffix in (".parquet", ".pq"):
             yield _ParquetTable(file, raw)
             return
+        if suffix in JSON_LINES:
+            yield _JsonTable(file)
+            return
         zipped = start[:2] == b"\x1f\x8b"
         if suffix == ".gz" and not zipped:
             raise ValueError(f"{file} is not a gzip file, although it is called {suffix}")
@@ -156,6 +161,43 @@ def frame_table(frame: Any) -> Iterator[Table]:
     """The table in a data frame. An index with a name is a column, any other names the rows."""
     whole = frame if hasattr(frame, "itertuples") else frame.to_pandas()
     yield _FrameTable(whole.reset_index() if any(name is not None for name in whole.index.names) else whole)
+
+
+def texts_table(path: Path, column: str) -> Table:
+    """The table in a file with a text per line: one column of this name."""
+    return _ReadTable(path, [column], [(line, [text]) for line, text in text_lines(path)])
+
+
+class _ReadTable(Table):
+    """A table whose rows are known."""
+
+    def __init__(self, path: Path, columns: list[str], rows: list[Row]) -> None:
+        super().__init__(path, "line")
+        if not rows:
+            raise ValueError(f"{path} is empty: it has no rows")
+        self._name(columns)
+        self._known = rows
+
+    def _rows(self, places: list[int], blank: bool) -> Iterator[Row]:  # noqa: ARG002 - it has no blank lines
+        for line, cells in self._known:
+            yield line, [cells[place] for place in places]
+
+
+class _JsonTable(_ReadTable):
+    """Records in lines of JSON; a name that a record lacks is an empty cell."""
+
+    def __init__(self, path: Path) -> None:
+        found: list[tuple[int, dict[str, Any]]] = []
+        for line, value in json_lines(path):
+            if not isinstance(value, dict) or any(isinstance(each, dict | list) for each in value.values()):
+                raise ValueError(
+                    f"{path}, line {line}: expected a record of numbers, texts, booleans and null, "
+                    f"got {value!r:.60}"
+                )
+            found.append((line, value))
+        columns = list(dict.fromkeys(name for _, record in found for name in record))
+        rows: list[Row] = [(line, [written(record.get(name)) for name in columns]) for line, record in found]
+        super().__init__(path, columns, rows)
 
 
 class _Unzipped(gzip.GzipFile):

@@ -21,8 +21,7 @@ import numpy as np
 from folkmoot import checks
 from folkmoot.arrays import Array, Ints
 from folkmoot.files.tabular import Table, frame_table, is_frame, open_table, shortened, written
-from folkmoot.partitions import numbered
-from folkmoot.votes import UNCOLOURED, Votes
+from folkmoot.votes import NO_VOTE, Votes, numbered
 
 __all__ = ["PartitionTable", "VoteTable", "read_partitions", "read_votes"]
 
@@ -35,21 +34,21 @@ Labels: TypeAlias = Any
 
 @dataclass(frozen=True)
 class VoteTable:
-    """Votes with the names of their rows (workers), columns (tasks) and colours (labels).
+    """Votes with the names of their rows (workers), columns (tasks) and classes (labels).
 
     Parameters
     ----------
     votes : ndarray of int, shape (worker, task)
-        The colour that each worker named for each task: a place in ``labels``; -1 for no vote.
+        The class that each worker named for each task: a place in ``labels``; -1 for no vote.
     workers : list of str
         The name of each row, sorted: numbers by value, then words; of a wide table in the order of its
         columns.
     tasks : list of str
         The name of each column, in the order in which the file first names them.
     labels : list of str
-        The name of each colour, sorted like the workers.
+        The name of each class, sorted like the workers.
     truth : ndarray of int, shape (task,), or None
-        The right colour of each task, -1 where it is not known; None if no truth was read.
+        The right class of each task, -1 where it is not known; None if no truth was read.
     gold : ndarray of int, shape (task,), optional
         The same for gold tasks, whose labels are given to aggregations.
     left_out : list of str
@@ -158,12 +157,12 @@ def read_votes(
     labels = sorted({*cast.labels, *told.values(), *golden.values()}, key=_natural)
     if len(labels) < 2:
         raise ValueError(f"{_called(votes)}: all votes are {labels[0]!r}; there is nothing to deliberate")
-    table = np.full((len(workers), len(cast.tasks)), UNCOLOURED, dtype=np.int64)
+    table = np.full((len(workers), len(cast.tasks)), NO_VOTE, dtype=np.int64)
     table[_places(cast.workers, workers)[cast.by], cast.on] = _places(cast.labels, labels)[cast.said]
     colour = {name: i for i, name in enumerate(labels)}
 
     def known(named: dict[str, str]) -> Ints:
-        return np.array([colour[named[t]] if t in named else UNCOLOURED for t in cast.tasks], dtype=np.int64)
+        return np.array([colour[named[t]] if t in named else NO_VOTE for t in cast.tasks], dtype=np.int64)
 
     return VoteTable(
         table,
@@ -201,7 +200,12 @@ def named_votes(votes: Any, truth: Any = None) -> NamedVotes | None:
     if numbers is not None:
         right = None if truth is None else np.asarray(truth, dtype=np.float64)
         return NamedVotes(numbers.T, [str(name) for name in votes.columns], None, right, None)
-    table = read_votes(votes, truth)
+    try:
+        table = read_votes(votes, truth)
+    except checks.ArgumentError as error:  # of an option that only read_votes has
+        ways = {name: f"read_votes(frame, {name}=True)" for name in ("last_vote", "skip_unlabelled")}
+        of = " of read_votes" if "NAME" in error.message or "NAME" in error.given.values() else ""
+        raise ValueError(error.named(ways) + of) from None
     return NamedVotes(table.votes, table.workers, table.labels, table.truth, None)
 
 
@@ -302,12 +306,12 @@ def read_partitions(
     told = _told(truth, cast, "cluster", object, cluster, kind="object")
     told = _voted_on(told, cast, "object", truth, path)
     names = sorted(cast.workers, key=_natural)
-    said = np.full((len(names), len(cast.tasks)), UNCOLOURED, dtype=np.int64)
+    said = np.full((len(names), len(cast.tasks)), NO_VOTE, dtype=np.int64)
     said[_places(cast.workers, names)[cast.by], cast.on] = cast.said
     true: Ints | None = None
     if truth is not None:
         number = {name: i for i, name in enumerate(dict.fromkeys(told.values()))}
-        true = np.array([number[told[o]] if o in told else UNCOLOURED for o in cast.tasks], dtype=np.int64)
+        true = np.array([number[told[o]] if o in told else NO_VOTE for o in cast.tasks], dtype=np.int64)
     return PartitionTable(numbered(said), names, list(cast.tasks), true)
 
 

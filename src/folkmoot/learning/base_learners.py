@@ -92,9 +92,9 @@ def models_for(name: str, participants: int, *, numbers: bool = False) -> list[A
         return [small[i % len(small)]() for i in range(participants)]
     if name not in known:
         what = " where numbers are predicted" if numbers else ""
-        other = "; --task classification makes classes of them" if numbers and name in MODELS else ""
+        other = "; {task} says whether numbers or classes are predicted" if numbers and name in MODELS else ""
         if "." in name or "/" in name:  # a path
-            other = "; every group fits its own, and files of fitted models are for folkmoot node run --model"
+            other = "; each group fits its own, and files of fitted models are for folkmoot node init --model"
         names = ", ".join([*known, MIXED])
         raise checks.ArgumentError(
             f"{{model}} must be one of {names}{what}: got {{name!r}}{other}", name=name

@@ -8,17 +8,23 @@ for by name (``aggregation=PeerReview()``).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 
 from folkmoot import checks
-from folkmoot.arrays import Array, Floats, Ints
+from folkmoot.arrays import Array, Ints
 from folkmoot.learning.labels import as_colours
-from folkmoot.learning.participants import Participant, Task, learnt_on, stratified_shards
+from folkmoot.learning.participants import (
+    Participant,
+    Task,
+    answers_like,
+    learnt_on,
+    stratified_shards,
+)
 from folkmoot.learning.probabilities import chances_of
 from folkmoot.learning.tables import rows_of
-from folkmoot.votes import UNCOLOURED, Votes
+from folkmoot.votes import NO_VOTE, Votes
 
 ALL: Final = "all"
 _FOLDS: Final = 5
@@ -66,28 +72,30 @@ def published(truth: Votes, privacy: float | None, classes: int, rng: np.random.
 
 
 def own_answers(
-    task: Task, participant: Participant, places: Ints, classes: Array, soft: bool
-) -> Votes | Floats | None:
-    """A participant's votes on its own shown rows by models that have not seen them; None where one fails."""
+    task: Task, participant: Participant, places: Ints, classes: Array | None = None, soft: bool = False
+) -> Array | None:
+    """A participant's votes on its own shown rows by models that have not seen them; None where one fails.
+
+    They are numbers without ``classes``, and probabilities if ``soft``.
+    """
     whole = np.arange(len(task.y))
-    if soft:
-        said: Any = np.zeros((len(whole), len(classes)))
-    else:
-        said = np.full(len(whole), UNCOLOURED)
+    said: Array = np.full(task.y.shape, np.nan)
+    if classes is not None:
+        said = np.zeros((len(whole), len(classes))) if soft else np.full(len(whole), NO_VOTE)
     rng = np.random.default_rng(task.seed or 0)
-    for part in stratified_shards(task.y, min(_FOLDS, len(whole)), rng):
+    for part in stratified_shards(task.y.reshape(len(whole), -1)[:, 0], min(_FOLDS, len(whole)), rng):
         if not np.isin(part, places).any() or len(part) == len(whole):
             continue
         try:
             fitted = learnt_on(task, np.setdiff1d(whole, part))
         except (ValueError, TypeError, RuntimeError):
             return None
-        like = replace(
-            fitted, right=participant.right, held_out=participant.held_out, confusion=participant.confusion
-        )
-        inputs = rows_of(task.X, part)
-        answers = chances_of(like, inputs, classes) if soft else like.predict(inputs)
+        like, inputs = replace(fitted, unseen=participant.unseen), rows_of(task.X, part)
+        if classes is None:
+            answers = answers_like(like, inputs, task.y[part])
+        else:
+            answers = chances_of(like, inputs, classes) if soft else like.predict(inputs)
         if isinstance(answers, str):
             return None
-        said[part] = answers if soft else as_colours(answers, classes)
+        said[part] = answers if soft or classes is None else as_colours(answers, classes)
     return np.asarray(said[places])

@@ -16,11 +16,10 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from folkmoot import checks, explanation
 from folkmoot.adversaries import Adversary, PerfectlyMalicious
-from folkmoot.aggregation import Aggregation, Answers, FinalVotes, OwnAggregation, Plurality, Pool, Rows
-from folkmoot.arrays import Array, Floats, Ints, Progress
-from folkmoot.council import Council
+from folkmoot.aggregation import Aggregation, Answers, FinalVotes, OwnAggregation, Plurality, Pool
+from folkmoot.aggregation.interface import smoothed
+from folkmoot.arrays import Array, Bools, Floats, Ints, Progress
 from folkmoot.explanation import Explanation
-from folkmoot.learning.abstaining import check_abstaining, withheld
 from folkmoot.learning.check_rows import check_showing, label_kept, own_answers, published
 from folkmoot.learning.exporting import Exported, of_labels
 from folkmoot.learning.first_votes import (
@@ -31,24 +30,21 @@ from folkmoot.learning.first_votes import (
     say_chances,
 )
 from folkmoot.learning.improving import improve_labels
-from folkmoot.learning.labels import check_labels, known_classes, same_kind
-from folkmoot.learning.moot import Moot
+from folkmoot.learning.labels import check_labels, is_missing, known_classes, same_kind
+from folkmoot.learning.moot import Moot, rule_of
 from folkmoot.learning.own_site import answers_of_sites
 from folkmoot.learning.participants import (
     Participant,
     Task,
-    fit_classifier,
-    held_out_rows,
-    measured,
     tell,
 )
 from folkmoot.learning.probabilities import has_probabilities
-from folkmoot.learning.shown_rows import held_rows
 from folkmoot.learning.tables import check_inputs
-from folkmoot.learning.talk import Talk
+from folkmoot.learning.talk import SnowRounds
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol
-from folkmoot.votes import UNCOLOURED
+from folkmoot.simulation.council import Council
+from folkmoot.votes import NO_VOTE
 
 _PROBABILITIES: Final = "probabilities"
 
@@ -70,8 +66,8 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         the Snow family each repeatedly asks some others (the paper); they are for plain votes, without an
         ``aggregation``. ``alpha=StrongConfidence()`` gives each participant the threshold that its accuracy
         asks for. Default: ``Council()``.
-    aggregation : Aggregation, optional
-        How answers are made of the table, such as ``DawidSkene()``, ``PeerReview(rows=10)`` or, with
+    aggregation : Aggregation or str, optional
+        How answers are made of the table: ``"auto"``, ``DawidSkene()``, ``PeerReview(rows=10)`` or, with
         ``voting="probabilities"``, ``Pool("log")``. Its fields can be searched over, as in
         ``aggregation__rows``. Default: ``Plurality()``, of probabilities ``Pool()``.
     voting : {"labels", "probabilities"}, default "labels"
@@ -115,6 +111,15 @@ class ConsensusClassifier(ClassifierMixin, Moot):
     shown_ : Rows or None
         With peer review: everybody's votes on the rows that were shown, their labels, and whose they are.
 
+    Notes
+    -----
+    Parameters in groups:
+
+    * who takes part: ``estimators``, ``prefit``, ``columns``, ``holdout``, ``refit``;
+    * how votes travel and count: ``protocol``, ``voting``, ``aggregation``;
+    * answers: ``abstain_below``, ``reject_label``;
+    * running: ``n_jobs``, ``random_state``.
+
     Examples
     --------
     >>> from folkmoot.datasets import load_digits_moot
@@ -139,7 +144,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         estimators: Any,
         *,
         protocol: Any = None,
-        aggregation: Aggregation | None = None,
+        aggregation: Aggregation | str | None = None,
         voting: Literal["labels", "probabilities"] = "labels",
         prefit: bool = False,
         holdout: float | None = 0.2,
@@ -248,7 +253,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
 
     def _aggregation(self) -> Aggregation:
         if self.aggregation is not None:
-            return self.aggregation
+            return rule_of(self.aggregation)
         return Pool() if self._soft else Plurality()
 
     @property
@@ -264,11 +269,18 @@ class ConsensusClassifier(ClassifierMixin, Moot):
             )
         if self.voting not in rule.takes:
             other = "numbers" if rule.takes == ("numbers",) else rule.takes[0]
-            way = "is for ConsensusRegressor" if other == "numbers" else f"needs voting={other!r}"
-            raise ValueError(f"{type(rule).__name__} takes {other}, not {self.voting}: it {way}")
+            way = (
+                "is for a target of numbers (ConsensusRegressor)" if other == "numbers" else "needs {voting=}"
+            )
+            raise checks.ArgumentError(
+                "{aggregation}: {rule!s} takes {voting!s}, not {now!s}: it " + way,
+                rule=type(rule).__name__,
+                voting=other,
+                now=self.voting,
+            )
         if self._shows:
             check_showing(vars(rule)["rows"], vars(rule).get("label_epsilon"))
-        Talk.check(self.protocol, self.aggregation, self.voting)
+        SnowRounds.check(self.protocol, self.aggregation, self.voting)
 
     def _check_abstaining(self) -> None:
         check_abstaining(self.abstain_below, self.reject_label, self.classes_)
@@ -302,15 +314,6 @@ class ConsensusClassifier(ClassifierMixin, Moot):
                 f"y must hold at least two classes: got one class, {self.classes_.tolist()[0]!r}"
             )
 
-    def _fit_one(self) -> Callable[[Task], Participant]:
-        return fit_classifier
-
-    def _held_out(self, share: float, draw: np.random.Generator) -> Callable[[Array], Ints]:
-        return partial(held_out_rows, share=share, rng=draw)
-
-    def _measured(self, participant: Participant, X: Any, y: Array) -> Participant:
-        return measured(participant, X, y)
-
     def _votes_on(self, X: Any, labels: Array | None = None) -> FirstVotes:
         known = self.classes_ if labels is None else labels
         if self._soft:
@@ -330,7 +333,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         truth = places(values, labels)
         if isinstance(truth, str):
             raise TypeError(f"y must hold labels: {truth}")
-        unknown = np.flatnonzero(truth == UNCOLOURED)
+        unknown = np.flatnonzero(truth == NO_VOTE)
         if unknown.size:
             label = values.tolist()[unknown[0]]
             raise ValueError(f"y must hold classes of the moot: got {str(label)!r}, which nobody has learnt")
@@ -346,8 +349,9 @@ class ConsensusClassifier(ClassifierMixin, Moot):
     def _label_epsilon(self) -> float | None:
         return getattr(self._aggregation(), "label_epsilon", None)
 
-    def _held_rows(self) -> Rows:
-        return held_rows(self.participants_, self.classes_)
+    @property
+    def _labels(self) -> Array:
+        return self.classes_
 
     # ---- answers -----------------------------------------------------------------------------
 
@@ -568,7 +572,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
                 truth=truth,
                 classes=classes,
                 seed=self.seed_,
-                missing="uncoloured",
+                missing="present",
                 repeats=repeats,
             )
         return replace(outcome, labels=self.classes_, names=tuple(self._names), faults=votes.faults)
@@ -623,8 +627,8 @@ class ConsensusClassifier(ClassifierMixin, Moot):
             return found
         return replace(found, missing=(*found.missing, note))
 
-    def _talk(self) -> Talk:
-        return Talk(self.protocol, self.participants_, self.seed_)
+    def _talk(self) -> SnowRounds:
+        return SnowRounds(self.protocol, self.participants_, self.seed_)
 
     def _answers(self, votes: FirstVotes) -> Answers:
         """What the moot says; the final votes are counted where the aggregation is own."""
@@ -644,14 +648,13 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         judges = ~np.isnan(final.probabilities).any(axis=(1, 2))
         likely = final.probabilities[judges].mean(axis=0)
         choices = np.tile(np.arange(likely.shape[1]), (len(likely), 1))
-        tied = counted.level(likely.shape[1])
+        tied = counted.tied_classes(likely.shape[1])
         return Answers(counted.decision, choices, likely, tied)
 
     def _likely(self, votes: FirstVotes, answers: Answers) -> Floats:
         likely = answers.probabilities(len(self.classes_))
         if isinstance(self._aggregation(), Plurality):
-            there = votes.cast.sum(axis=0)[:, None]
-            return np.asarray((likely * there + 1 / len(self.classes_)) / (there + 1))
+            return smoothed(likely, votes.cast.sum(axis=0))
         return np.where(likely.any(axis=1, keepdims=True), likely, 1 / len(self.classes_))
 
     def _likely_of_sites(self, votes: FirstVotes, groups: Any) -> Floats:
@@ -763,8 +766,47 @@ def first_choice(answers: Answers) -> Ints:
     """The decision; where there is none, the first of the choices with the largest share."""
     if answers.choices is None or answers.shares is None:
         raise ValueError("numbers have no first choice")
-    shares = np.where(answers.choices == UNCOLOURED, -1.0, answers.shares)
+    shares = np.where(answers.choices == NO_VOTE, -1.0, answers.shares)
     if answers.tied is not None:  # shares that differ in rounding alone are tied
         shares = np.where(answers.tied, 2.0, shares)
     first = np.take_along_axis(answers.choices, shares.argmax(axis=1)[:, None], axis=1)[:, 0]
-    return np.where(answers.decision == UNCOLOURED, np.maximum(first, 0), answers.decision)
+    return np.where(answers.decision == NO_VOTE, np.maximum(first, 0), answers.decision)
+
+
+def check_abstaining(abstain_below: object, reject_label: Any, classes: Array) -> None:
+    """ValueError or TypeError, in one line, unless what is said instead can be told from every class.
+
+    It must be of their kind (text beside text, a number beside numbers), since metrics compare the two, and
+    none of them. A label without a threshold is fine: thresholds can then be searched over.
+    """
+    if abstain_below is None:
+        return
+    if isinstance(abstain_below, bool):
+        raise TypeError(f"abstain_below must be a number within [0, 1], or None: got {abstain_below}")
+    checks.probability("abstain_below", abstain_below)
+    words = classes.dtype.kind not in "biuf"
+    such_as = "'unsure'" if words else "-1"
+    if reject_label is None:
+        raise ValueError(
+            f"abstain_below={abstain_below!r} needs a label for the inputs that are not answered: "
+            f"reject_label={such_as}, or any other that is none of the classes"
+        )
+    fits = isinstance(reject_label, str) if words else _is_number(reject_label)
+    if not fits or is_missing(reject_label):
+        kind = "text, as the classes are" if words else "a number, as the classes are"
+        raise ValueError(f"reject_label must be {kind}, such as {such_as}: got {reject_label!r}")
+    if reject_label in classes.tolist():
+        raise ValueError(
+            f"reject_label must be none of the classes, or nobody could tell it from an answer: "
+            f"got {reject_label!r}"
+        )
+
+
+def withheld(answers: Array, given: Bools, reject_label: Any) -> Array:
+    """The answers, with ``reject_label`` where they are not given; wide enough to hold it."""
+    kind = np.result_type(answers, np.asarray(reject_label))
+    return np.where(given, answers.astype(kind), np.asarray(reject_label, dtype=kind))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

@@ -12,14 +12,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from folkmoot import checks
-from folkmoot.adversaries import CliquePartition, PartitionAdversary
 from folkmoot.arrays import Array, Ints, Progress
-from folkmoot.baselines.consensus_partitions import check_clusters
-from folkmoot.clustering import Clustering, ClusteringWarning, cluster
+from folkmoot.clustering import CliquePartition, Clustering, ClusteringWarning, PartitionAdversary, cluster
+from folkmoot.clustering.consensus_partitions import check_clusters
+from folkmoot.clustering.partitions import UNSEEN
 from folkmoot.learning.consensus_estimator import ConsensusEstimator
-from folkmoot.learning.participants import Participant, Task, first_sentence, fit_regressor, tell
+from folkmoot.learning.participants import Participant, Task, first_sentence, fitted_clone, tell
 from folkmoot.learning.tables import check_inputs, rows_in, rows_of
-from folkmoot.partitions import UNSEEN
 
 _NOBODY: Ints = np.empty(0, dtype=np.int64)
 
@@ -270,7 +269,8 @@ def _limited(task: Task, own: Ints) -> Task:
 
 def _clustered(task: Task, rows: int, everywhere: Any) -> tuple[Participant, Ints | str]:
     """A fitted participant, and what it says of all rows: of its own, and if it can of those everywhere."""
-    done = fit_regressor(task)  # fits a clone on all rows of the task
+    model, weighted = fitted_clone(task, np.arange(len(task.y)))
+    done = Participant(task.name, model, task.columns, len(task.y), weighted=weighted)
     if everywhere is not None and hasattr(done.model, "predict"):
         return done, _placed(done, everywhere)
     own = _own_labels(done, task.X)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -37,6 +37,7 @@ class ConsensusEstimator(Composed):
 
     participants_: list[Participant]
     seed_: int
+    _numbers: ClassVar[bool] = False  # do participants answer with numbers?
 
     # ---- who takes part ----------------------------------------------------------------------
 
@@ -108,7 +109,8 @@ class ConsensusEstimator(Composed):
         names = [name for name, _ in models]
         each = columns_each(self.columns, names)
         return [
-            Participant(name, model, columns) for (name, model), columns in zip(models, each, strict=True)
+            Participant(name, model, columns, numbers=self._numbers)
+            for (name, model), columns in zip(models, each, strict=True)
         ]
 
     # ---- fitting and asking ------------------------------------------------------------------
@@ -149,7 +151,7 @@ class ConsensusEstimator(Composed):
             Task(
                 name, model, columns[i], rows_of(X, rows), y[rows],
                 None if weights is None else weights[rows], hold_out(y[rows]),
-                None if free else int(seeds[i]), refit=refit, places=rows,
+                None if free else int(seeds[i]), refit=refit, places=rows, numbers=self._numbers,
             )
             for i, (name, model, rows) in enumerate(shares)
         ]  # fmt: skip

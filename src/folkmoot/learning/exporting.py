@@ -15,7 +15,7 @@ from sklearn.dummy import DummyClassifier
 from folkmoot.arrays import Array
 from folkmoot.files.durable import replace_file
 from folkmoot.files.skops_files import told, write_skops
-from folkmoot.learning.participants import Participant, Task, squares, unseen_answers
+from folkmoot.learning.participants import Participant
 
 MODEL: Final = "model.skops"
 SCHEMA: Final = "model.schema.toml"
@@ -103,32 +103,22 @@ def of_labels(participant: Participant, classes: Array, width: int | None) -> Ex
         # It was made for any number of columns, without saying so.
         seen = width if participant.columns is None else len(participant.columns)
         model = DummyClassifier(strategy="most_frequent").fit(np.zeros((1, seen)), model.classes_[:1])
-    unseen = None
-    if participant.confusion:
-        true, said, times = zip(*participant.confusion, strict=True)
-        unseen = np.repeat(true, times), np.repeat(said, times)
     every = ",".join(map(str, classes.tolist()))
     known = getattr(model, "classes_", classes)
     labels = [f"labels = [{', '.join(map(_value, known))}]"] if len(known) > 1 else []
     return Exported(
         participant,
         model,
-        unseen,
+        participant.unseen,
         f"The labels of the whole moot, for folkmoot ask --labels: {every}",
         labels,
     )
 
 
-def of_numbers(participant: Participant, task: Task | None) -> Exported:
-    """Rows held back are answered once more, as ``fit`` does not keep the answers."""
-    unseen = None
-    if task is not None and participant.held_out:
-        found = unseen_answers(task, participant)
-        # A model that was improved since was measured otherwise: its old answers would say nothing of it.
-        if not isinstance(found, str) and float(squares(*found).mean()) == participant.squared_error:
-            unseen = found
-    comment = "It gives numbers: ask with folkmoot ask --regression --tol WIDTH."
-    return Exported(participant, participant.model, unseen, comment)
+def of_numbers(participant: Participant) -> Exported:
+    """A participant whose model gives numbers."""
+    comment = "It gives numbers: ask with folkmoot ask --answers numbers."
+    return Exported(participant, participant.model, participant.unseen, comment)
 
 
 def folder_names(names: Sequence[str]) -> list[str]:

@@ -17,7 +17,7 @@ from folkmoot.arrays import Array, Bools, Ints
 from folkmoot.learning.labels import as_colours
 from folkmoot.learning.participants import Participant, tell
 from folkmoot.learning.probabilities import chances_of
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 _FAILED: Final = "predict failed; the others go on without it"
 _STRANGE: Final = "some answers are none of the classes and count as no vote"
@@ -46,7 +46,7 @@ class FirstVotes:
     def cast(self) -> Bools:
         """(participant, input): who said anything on what."""
         if self.table.dtype.kind == "i":
-            return np.asarray(self.table != UNCOLOURED)
+            return np.asarray(self.table != NO_VOTE)
         there = ~np.isnan(self.table)
         return np.asarray(there.all(axis=2) if there.ndim == 3 else there)
 
@@ -54,7 +54,7 @@ class FirstVotes:
 def labels_cast(answers: Sequence[Array | str], labels: Array, names: Sequence[str], X: Any) -> FirstVotes:
     """Everybody's labels as places in ``labels``; warnings name who failed and who named others."""
     inputs = next(len(each) for each in answers if not isinstance(each, str))
-    votes = np.full((len(answers), inputs), UNCOLOURED, dtype=np.int64)
+    votes = np.full((len(answers), inputs), NO_VOTE, dtype=np.int64)
     faults: dict[int, str] = {}
     strange = []
     for i, each in enumerate(answers):
@@ -63,7 +63,7 @@ def labels_cast(answers: Sequence[Array | str], labels: Array, names: Sequence[s
             faults[i] = found
             continue
         votes[i] = found
-        if not isinstance(each, str) and (found == UNCOLOURED).any() and _names_others(each, found):
+        if not isinstance(each, str) and (found == NO_VOTE).any() and _names_others(each, found):
             strange.append(names[i])
     _tell_faults(faults, names)
     tell(strange, _STRANGE)
@@ -80,7 +80,7 @@ def places(answers: Array, labels: Array) -> Ints | str:
         labels.dtype.kind,
     ):
         at = np.minimum(np.searchsorted(labels, answers), len(labels) - 1)
-        return np.where(labels[at] == answers, at, UNCOLOURED)
+        return np.where(labels[at] == answers, at, NO_VOTE)
     try:
         return as_colours(answers, labels)
     except TypeError:
@@ -89,7 +89,7 @@ def places(answers: Array, labels: Array) -> Ints | str:
 
 def _names_others(answers: Array, found: Ints) -> bool:
     """Whether any answer that is no vote is a label: None and NaN are no answer."""
-    rest = answers[found == UNCOLOURED].tolist()
+    rest = answers[found == NO_VOTE].tolist()
     return any(answer is not None and answer == answer for answer in rest)
 
 

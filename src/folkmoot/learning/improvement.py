@@ -14,19 +14,8 @@ from folkmoot.pictures.notebook import titled
 _HEADER: Final = ("participant", "rows", "shown", "before", "after")
 
 
-class _Changed:
-    """What a change has of either kind: the old model, and why it was kept if it was."""
-
-    why: str | None
-
-    @property
-    def improved(self) -> bool:
-        """Whether it has a new model."""
-        return self.why is None
-
-
 @dataclass(frozen=True, eq=False)
-class Change(_Changed):
+class ModelChange:
     """What changed for one participant.
 
     Parameters
@@ -36,62 +25,9 @@ class Change(_Changed):
     rows : int
         How many labelled rows it has.
     shown : int
-        How many of them it showed, without labels.
-    before : int
-        How many of its rows the old model answers right, by clones that had not seen them.
-    after : int or None
-        The same of a clone that is fitted to the agreed rows alone; None where none was fitted.
-    why : str or None
-        Why it kept its old model; None if it has the new one.
-    model : object
-        The old model.
-
-    Examples
-    --------
-    >>> from folkmoot.learning.improvement import Change
-    >>> Change("north", rows=20, shown=10, before=8, after=14, why=None, model=None).improved
-    True
-    """
-
-    name: str
-    rows: int
-    shown: int
-    before: int
-    after: int | None
-    why: str | None
-    model: Any
-
-    @property
-    def held(self) -> int:
-        """How many of its rows the model that it has now answers right."""
-        return self.after if self.why is None and self.after is not None else self.before
-
-    @property
-    def was(self) -> float:
-        """The accuracy before."""
-        return self.before / self.rows
-
-    @property
-    def became(self) -> float | None:
-        """The accuracy of the new model; None where none was fitted."""
-        return None if self.after is None else self.after / self.rows
-
-
-@dataclass(frozen=True, eq=False)
-class NumberChange(_Changed):
-    """What changed for one participant whose model predicts numbers.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    rows : int
-        How many rows it has whose numbers it knows.
-    shown : int
-        How many of them it has shown, if numbers are weighed.
+        How many of them it showed.
     was : float
-        The root mean squared error of the old model on its rows, by clones that had not seen them; nan if
-        there was none to measure.
+        The score of the old model on its rows, by clones that had not seen them; nan if none was measured.
     became : float or None
         The same of a clone that is fitted to the agreed rows alone; None where none was fitted.
     why : str or None
@@ -101,8 +37,8 @@ class NumberChange(_Changed):
 
     Examples
     --------
-    >>> from folkmoot.learning.improvement import NumberChange
-    >>> NumberChange("north", rows=20, shown=0, was=80.5, became=61.0, why=None, model=None).improved
+    >>> from folkmoot.learning.improvement import ModelChange
+    >>> ModelChange("north", rows=20, shown=10, was=0.4, became=0.7, why=None, model=None).improved
     True
     """
 
@@ -114,14 +50,58 @@ class NumberChange(_Changed):
     why: str | None
     model: Any
 
+    @property
+    def improved(self) -> bool:
+        """Whether it has a new model."""
+        return self.why is None
 
-class _Improved:
-    """What both kinds tell: of all participants, of the worst, who refused, and a table."""
 
-    changes: tuple[Any, ...]
+@dataclass(frozen=True, eq=False)
+class Improvement:
+    """What ``improve`` changed, participant by participant.
+
+    Scores are on each participant's own rows, by models that have not seen them: before, by five-fold clones
+    of the old model; after, by a clone fitted to the agreed rows alone. They are accuracies of labels, and
+    root mean squared errors of numbers.
+
+    Parameters
+    ----------
+    changes : tuple of ModelChange
+        One for each participant, with its old model.
+    inputs : int
+        How many inputs the pool had.
+    agreed : ndarray, shape (participant, input) or (participant, input, output)
+        The labels or numbers that each came to for the pool.
+    numbers : bool, default False
+        Whether these are numbers.
+
+    See Also
+    --------
+    ConsensusClassifier.improve : Makes it.
+    ConsensusRegressor.improve : Makes it, of numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.learning.improvement import ModelChange, Improvement
+    >>> north = ModelChange("north", 20, 10, 0.4, 0.7, None, None)
+    >>> south = ModelChange("south", 5, 2, 1.0, None, "one class", None)
+    >>> found = Improvement((north, south), 300, np.zeros((2, 300)))
+    >>> found.mean, found.worst, found.refused
+    ((0.7, 0.85), (0.4, 0.7), {'south': 'one class'})
+    >>> print(found)
+    300 inputs labelled by agreement; accuracy on own rows, by models that have not seen them
+    participant  rows  shown  before  after
+    north          20     10    .400   .700
+    south           5      2   1.000      -  keeps its old model: one class
+    mean                        .700   .850
+    worst                       .400   .700
+    """
+
+    changes: tuple[ModelChange, ...]
     inputs: int
-    _measure = ""
-    _agreed = ""
+    agreed: Array
+    numbers: bool = False
 
     @property
     def mean(self) -> tuple[float, float]:
@@ -155,13 +135,11 @@ class _Improved:
             ],
         )
 
-    @staticmethod
-    def _worst(values: Sequence[float]) -> float:
-        raise NotImplementedError
+    def _worst(self, values: Sequence[float]) -> float:
+        return float(np.max(values) if self.numbers else np.min(values))
 
-    @staticmethod
-    def _written(value: float) -> str:
-        raise NotImplementedError
+    def _written(self, value: float) -> str:
+        return f"{value:.4g}" if self.numbers else f"{value:.3f}".removeprefix("0")
 
     def to_dict(self) -> dict[str, Any]:
         """Give the table as plain values, for JSON.
@@ -186,9 +164,10 @@ class _Improved:
         }  # fmt: skip
 
     def _title(self) -> str:
+        what, score = ("numbered", "root mean squared error") if self.numbers else ("labelled", "accuracy")
         return (
-            f"{self.inputs:,} inputs {self._agreed} by agreement; {self._measure} on own rows, by models "
-            "that have not seen them"
+            f"{self.inputs:,} inputs {what} by agreement; {score} on own rows, by models that have not seen "
+            "them"
         )
 
     def _cells(self) -> list[list[str]]:
@@ -226,109 +205,3 @@ class _Improved:
             self._cells(),
             [],
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Improvement(_Improved):
-    """What ``ConsensusClassifier.improve`` changed, participant by participant.
-
-    Accuracies are on each participant's own labelled rows, by models that have not seen them: before, by
-    five-fold clones of the old model; after, by a clone fitted to the agreed rows alone.
-
-    Parameters
-    ----------
-    changes : tuple of Change
-        One for each participant, with its old model.
-    inputs : int
-        How many inputs the pool had.
-    labels : ndarray, shape (participant, input)
-        The labels that each came to for the pool.
-
-    See Also
-    --------
-    ConsensusClassifier.improve : Makes it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from folkmoot.learning.improvement import Change, Improvement
-    >>> north = Change("north", 20, 10, 8, 14, None, None)
-    >>> south = Change("south", 5, 2, 5, None, "one class", None)
-    >>> found = Improvement((north, south), 300, np.zeros((2, 300)))
-    >>> found.mean, found.worst, found.refused
-    ((0.7, 0.85), (0.4, 0.7), {'south': 'one class'})
-    >>> print(found)
-    300 inputs labelled by agreement; accuracy on own rows, by models that have not seen them
-    participant  rows  shown  before  after
-    north          20     10    .400   .700
-    south           5      2   1.000      -  keeps its old model: one class
-    mean                        .700   .850
-    worst                       .400   .700
-    """
-
-    changes: tuple[Change, ...]
-    inputs: int
-    labels: Array
-    _measure = "accuracy"
-    _agreed = "labelled"
-
-    @staticmethod
-    def _worst(values: Sequence[float]) -> float:
-        return float(np.min(values))
-
-    @staticmethod
-    def _written(value: float) -> str:
-        return f"{value:.3f}".removeprefix("0")
-
-
-@dataclass(frozen=True, eq=False)
-class NumberImprovement(_Improved):
-    """What ``ConsensusRegressor.improve`` changed, participant by participant.
-
-    Root mean squared errors are on each participant's own rows, by models that have not seen them: before, by
-    five-fold clones of the old model; after, by a clone fitted to the agreed rows alone.
-
-    Parameters
-    ----------
-    changes : tuple of NumberChange
-        One for each participant, with its old model.
-    inputs : int
-        How many inputs the pool had.
-    numbers : ndarray of float, shape (participant, input) or (participant, input, output)
-        The numbers that each came to for the pool.
-
-    See Also
-    --------
-    ConsensusRegressor.improve : Makes it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from folkmoot.learning.improvement import NumberChange, NumberImprovement
-    >>> north = NumberChange("north", 20, 0, 80.5, 61.0, None, None)
-    >>> south = NumberChange("south", 5, 0, 70.0, 90.0, "loses", None)
-    >>> found = NumberImprovement((north, south), 300, np.zeros((2, 300)))
-    >>> found.mean, found.worst, found.refused
-    ((75.25, 65.5), (80.5, 70.0), {'south': 'loses'})
-    >>> print(found)
-    300 inputs numbered by agreement; root mean squared error on own rows, by models that have not seen them
-    participant  rows  shown  before  after
-    north          20      0    80.5     61
-    south           5      0      70     90  keeps its old model: loses
-    mean                       75.25   65.5
-    worst                       80.5     70
-    """
-
-    changes: tuple[NumberChange, ...]
-    inputs: int
-    numbers: Array
-    _measure = "root mean squared error"
-    _agreed = "numbered"
-
-    @staticmethod
-    def _worst(values: Sequence[float]) -> float:
-        return float(np.max(values))
-
-    @staticmethod
-    def _written(value: float) -> str:
-        return f"{value:.4g}"

@@ -16,20 +16,20 @@ from scipy import sparse
 
 from folkmoot.adversaries import Adversary, Knows, handed_in
 from folkmoot.aggregation import Known, OwnAggregation
-from folkmoot.arrays import Array, Bools, Floats, Ints, Progress
+from folkmoot.arrays import Array, Floats, Ints, Progress
+from folkmoot.comparing.metric import ACCURACY, ERROR, Metric
 from folkmoot.learning.check_rows import check_showing, own_answers, shown_places
-from folkmoot.learning.improvement import Change, Improvement, NumberChange, NumberImprovement
+from folkmoot.learning.improvement import Improvement, ModelChange
 from folkmoot.learning.labels import as_colours
-from folkmoot.learning.own_rows import Footing, OwnRows, numbers_speak_against, speaks_against
-from folkmoot.learning.participants import Participant, Task, cross_validated, tell
+from folkmoot.learning.own_rows import FIRM, Footing, OwnRows, speaks_against
+from folkmoot.learning.participants import Participant, Task, answers_like, tell
 from folkmoot.learning.probabilities import chances_of, gaps_level
 from folkmoot.learning.pseudo_labels import AgreedLabels, agree_on_labels
-from folkmoot.learning.refitting import Refitted, refit, refit_numbers
+from folkmoot.learning.refitting import Refitted, refit
 from folkmoot.learning.tables import rows_in, rows_of, stacked
-from folkmoot.votes import UNCOLOURED, Votes, in_levels
+from folkmoot.votes import NO_VOTE, Votes, in_levels
 
 _STREAM: Final = 19  # of the random numbers that choose rows to show
-_FOLDS_STREAM: Final = 20  # of those that cut own rows into folds
 
 # Asks all participants, or does something else for each: ``Moot._everybody``.
 Everybody = Callable[[Any, Sequence[tuple[Any, ...]], Progress | None], Any]
@@ -40,7 +40,7 @@ class Improved:
     """Participants with new models, or their old ones, and what changed."""
 
     participants: list[Participant]
-    improvement: Improvement | NumberImprovement
+    improvement: Improvement
 
 
 def improve_labels(
@@ -71,33 +71,22 @@ def improve_labels(
     shown = [shown_places(task.y, rows, draw) for task in tasks]
     unseen = _unseen(participants, tasks, classes, everybody, prefit)
     votes, faults = _handed_in(participants, tasks, shown, unseen, X, classes, everybody)
-    agreed = _agreed(votes, tasks, shown, classes, truth, adversaries, rows_in(X), safe)
+    agreed = _agreed(votes, tasks, shown, classes, truth, adversaries, rows_in(X), safe, seed)
     why_not: list[str | None] = [
         f"its model cannot answer: {faults[i]}"
         if i in faults
         else too_few(unseen[i], tasks[i]) or agreed.why_not[i]
         for i in range(len(tasks))
     ]
-    refitted: list[Refitted] = everybody(
-        refit,
-        [
-            (task, person, X, None if why else classes[labels])
-            for task, person, labels, why in zip(tasks, participants, agreed.labels, why_not, strict=True)
-        ],
-        progress,
-    )
-    changes, people = [], []
-    for i, done in enumerate(refitted):
-        old, before = participants[i], _right(unseen[i], tasks[i].y, classes)
-        footing = agreed.footing(i) if safe else None
-        why, right = judged(why_not[i], done, before, len(classes), footing)
-        after = None if right is None else int(right.sum())
-        changes.append(
-            Change(old.name, len(tasks[i].y), len(shown[i]), int(before.sum()), after, why, old.model)
-        )
-        people.append(done.participant if why is None else old)
-    tell([f"{each.name} ({each.why})" for each in changes if each.why], "keeps its old model")
-    return Improved(people, Improvement(tuple(changes), rows_in(X), classes[agreed.labels]))
+    labels = classes[agreed.labels]
+    refitted = _refitted(participants, tasks, X, labels, why_not, everybody, progress)
+    before = [_right(each, task.y, classes) for each, task in zip(unseen, tasks, strict=True)]
+    whys = [
+        judged(ACCURACY, why, done, was, 1 / len(classes), agreed.footing(i) if safe else None)
+        for i, (why, done, was) in enumerate(zip(why_not, refitted, before, strict=True))
+    ]
+    many = [len(own) for own in shown]
+    return _improved(ACCURACY, participants, tasks, labels, refitted, before, whys, many)
 
 
 def _unseen(
@@ -156,6 +145,7 @@ def _agreed(
     liars: Mapping[int, Adversary],
     inputs: int,
     safe: bool,
+    seed: int,
 ) -> AgreedLabels:
     classes = len(labels)
     colours = [as_colours(task.y, labels) for task in tasks]
@@ -164,18 +154,18 @@ def _agreed(
         for at, mine, some in zip(_places(shown), colours, shown, strict=True)
     ]
     right = [mine[some] for mine, some in zip(colours, shown, strict=True)]
-    known = np.concatenate([*right, np.full(inputs, UNCOLOURED) if truth is None else truth])
+    known = np.concatenate([*right, np.full(inputs, NO_VOTE) if truth is None else truth])
 
     def told(answers: Floats) -> Floats:
         """Liars say one class of each input, as if they were sure of it, or nothing."""
         if not liars:
             return answers
-        named = np.where(answers.any(axis=2), answers.argmax(axis=2), UNCOLOURED)
-        said = handed_in(named, dict(liars), known, classes)
+        named = np.where(answers.any(axis=2), answers.argmax(axis=2), NO_VOTE)
+        said = handed_in(named, dict(liars), known, classes, seed=seed)
         heard = answers.copy()
         for i in liars:
             heard[i] = in_levels(np.eye(classes)[np.maximum(said[i], 0)])
-            heard[i, (said[i] == UNCOLOURED) | (said[i] >= classes)] = 0.0
+            heard[i, (said[i] == NO_VOTE) | (said[i] >= classes)] = 0.0
         return heard
 
     pool = np.arange(votes.shape[1] - inputs, votes.shape[1])
@@ -183,18 +173,54 @@ def _agreed(
 
 
 def judged(
-    why_not: str | None, done: Refitted, before: Bools, classes: int, footing: Footing | None
-) -> tuple[str | None, Bools | None]:
-    """Why a participant keeps its old model, if it does, and which own rows the new one answers right.
+    metric: Metric, why_not: str | None, done: Refitted, before: Floats, idle: float, footing: Footing | None
+) -> str | None:
+    """Why a participant keeps its old model, if it does.
 
-    ``before`` are the rows that the old one answers right. Own rows are listened to (``safe``) unless
-    ``footing``, what the labels rest on, is None.
+    ``before`` are the scores of the old model on own rows, and ``idle`` that of one that knows nothing. Own
+    rows are listened to (``safe``) unless ``footing``, what the answers rest on, is None.
     """
     why = why_not or done.fault
-    right = None if why else done.right
-    if right is not None and footing is not None:
-        why = speaks_against(before, right, classes, *footing)
-    return why, right
+    if why is None and footing is not None and done.scores is not None:
+        return speaks_against(metric, before, done.scores, idle, footing)
+    return why
+
+
+def _refitted(
+    participants: Sequence[Participant],
+    tasks: Sequence[Task],
+    X: Any,
+    agreed: Array,
+    why_not: Sequence[str | None],
+    everybody: Everybody,
+    progress: Progress | None,
+) -> list[Refitted]:
+    """Everybody with a new model, unless something speaks against that from the start."""
+    everyone = zip(tasks, participants, agreed, why_not, strict=True)
+    asked = [(task, person, X, None if why else mine) for task, person, mine, why in everyone]
+    found: list[Refitted] = everybody(refit, asked, progress)
+    return found
+
+
+def _improved(
+    metric: Metric,
+    participants: Sequence[Participant],
+    tasks: Sequence[Task],
+    agreed: Array,
+    refitted: Sequence[Refitted],
+    before: Sequence[Floats],
+    whys: Sequence[str | None],
+    shown: Sequence[int],
+) -> Improved:
+    """The participants as they go on, and the table of what changed."""
+    changes, people = [], []
+    for i, (old, done, why) in enumerate(zip(participants, refitted, whys, strict=True)):
+        was = metric.score(before[i]) if np.isfinite(before[i]).any() else float("nan")
+        became = None if done.scores is None else metric.score(done.scores)
+        changes.append(ModelChange(old.name, len(tasks[i].y), shown[i], was, became, why, old.model))
+        people.append(done.participant if why is None else old)
+    tell([f"{each.name} ({each.why})" for each in changes if each.why], "keeps its old model")
+    return Improved(people, Improvement(tuple(changes), agreed.shape[1], agreed, metric is ERROR))
 
 
 def too_few(unseen: Floats | None, task: Task) -> str | None:
@@ -204,11 +230,12 @@ def too_few(unseen: Floats | None, task: Task) -> str | None:
     return "its model cannot be fitted on some of its rows" if unseen is None else None
 
 
-def _right(unseen: Floats | None, y: Array, classes: Array) -> Bools:
-    """Which rows the old model's clones answer right without having seen them."""
+def _right(unseen: Floats | None, y: Array, classes: Array) -> Floats:
+    """1 for rows that the old model's clones answer right without having seen them."""
     if unseen is None:
-        return np.zeros(len(y), dtype=np.bool_)
-    return np.asarray(unseen.any(axis=1) & (classes[unseen.argmax(axis=1)] == y))
+        return np.zeros(len(y))
+    right = unseen.any(axis=1) & (classes[unseen.argmax(axis=1)] == y)
+    return np.asarray(right, dtype=np.float64)
 
 
 def _places(shown: Sequence[Ints]) -> list[Ints]:
@@ -226,41 +253,33 @@ def improve_numbers(
     everybody: Everybody,
     *,
     safe: bool,
-    seed: int,
     prefit: bool,
     shown: int,
     progress: Progress | None,
 ) -> Improved:
     """Refit every model on its own rows and the numbers (participant, input[, output]) of the pool X."""
     check_safe(safe)
-    folded = cross_validated(tasks, np.random.default_rng([seed, _FOLDS_STREAM]))
     why_not = [
         f"its model cannot answer: {faults[i]}"
         if i in faults
         else ("it has one row only" if len(task.y) < 2 else None)
         for i, task in enumerate(tasks)
     ]
-    refitted = everybody(
-        refit_numbers,
-        [
-            (task, person, X, None if why else mine, prefit)
-            for task, person, mine, why in zip(folded, participants, numbers, why_not, strict=True)
-        ],
-        progress,
-    )
-    changes, people = [], []
-    for i, done in enumerate(refitted):
-        old, y = participants[i], tasks[i].y
-        why = why_not[i] or done.fault
-        if safe and why is None:
-            # An old model that cannot be measured is no reason to keep it.
-            before = done.before if len(done.before) else np.full(len(y), np.inf)
-            why = numbers_speak_against(before, done.after, by_mean(y))
-        after = root(done.after) if len(done.after) else None
-        changes.append(NumberChange(old.name, len(y), shown, root(done.before), after, why, old.model))
-        people.append(done.participant if why is None else old)
-    tell([f"{each.name} ({each.why})" for each in changes if each.why], "keeps its old model")
-    return Improved(people, NumberImprovement(tuple(changes), rows_in(X), numbers))
+    refitted = _refitted(participants, tasks, X, numbers, why_not, everybody, progress)
+    unseen = [
+        answers_like(person, task.X, task.y) if prefit else own_answers(task, person, np.arange(len(task.y)))
+        for person, task in zip(participants, tasks, strict=True)
+    ]
+    # An old model that cannot be measured is no reason to keep it.
+    before = [
+        np.full(len(task.y), np.inf) if said is None or isinstance(said, str) else ERROR.each(said, task.y)
+        for said, task in zip(unseen, tasks, strict=True)
+    ]
+    whys = [
+        judged(ERROR, why, done, was, by_mean(task.y), FIRM if safe else None)
+        for why, done, was, task in zip(why_not, refitted, before, tasks, strict=True)
+    ]
+    return _improved(ERROR, participants, tasks, numbers, refitted, before, whys, [shown] * len(tasks))
 
 
 def agreed_numbers(table: Floats, rule: Any, known: Known) -> Floats:
@@ -271,16 +290,11 @@ def agreed_numbers(table: Floats, rule: Any, known: Known) -> Floats:
     return np.broadcast_to(decision, (len(table), *decision.shape)).copy()
 
 
-def by_mean(y: Array) -> Floats:
-    """(row,): squared errors of the mean of all other rows, added up over outputs."""
+def by_mean(y: Array) -> float:
+    """The mean squared error that the mean of all other rows has on each."""
     values = y.reshape(len(y), -1)
     apart = (values - values.mean(axis=0)) * len(y) / max(len(y) - 1, 1)
-    return np.asarray((apart**2).sum(axis=1))
-
-
-def root(squares: Floats) -> float:
-    """The root of the mean of squared errors; nan of none."""
-    return float(np.sqrt(squares.mean())) if len(squares) else float("nan")
+    return float((apart**2).mean())
 
 
 def check_safe(safe: object) -> None:

@@ -9,7 +9,7 @@ from sklearn.utils.validation import column_or_1d
 
 from folkmoot.arrays import Array
 from folkmoot.learning.participants import Participant, tell
-from folkmoot.votes import UNCOLOURED, Votes
+from folkmoot.votes import NO_VOTE, Votes
 
 
 def check_labels(y: Any) -> Array:
@@ -68,14 +68,14 @@ def with_strangers(classes: Array, y: Array) -> Array:
 def as_colours(answers: Array, labels: Array) -> Votes:
     """The place of each answer in ``labels``; -1 for what is none of them."""
     place = {label: i for i, label in enumerate(labels.tolist())}
-    return np.array([place.get(answer, UNCOLOURED) for answer in answers.tolist()], dtype=np.int64)
+    return np.array([place.get(answer, NO_VOTE) for answer in answers.tolist()], dtype=np.int64)
 
 
 def as_truth(y: Any, labels: Array) -> Votes:
     """The place of each label of y in ``labels``; all must be there."""
     values = check_labels(y)
     truth = as_colours(values, labels)
-    unknown = np.flatnonzero(truth == UNCOLOURED)
+    unknown = np.flatnonzero(truth == NO_VOTE)
     if unknown.size:
         label = values.tolist()[unknown[0]]
         raise ValueError(f"y holds the label {label!r}, which is none of the classes the moot knows")

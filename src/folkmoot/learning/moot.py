@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -19,7 +20,7 @@ from sklearn.base import TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from folkmoot.aggregation import Aggregation, Known, OwnAggregation, Rows
+from folkmoot.aggregation import Aggregation, Known, OwnAggregation, Rows, aggregation_called
 from folkmoot.arrays import Array, Floats, Ints, Progress
 from folkmoot.comparing import Report
 from folkmoot.learning.composition import has_names
@@ -27,8 +28,25 @@ from folkmoot.learning.consensus_estimator import ConsensusEstimator, check_weig
 from folkmoot.learning.exporting import Exported, write_folders
 from folkmoot.learning.first_votes import FirstVotes
 from folkmoot.learning.improving import Improved, check_pool
-from folkmoot.learning.participants import Participant, Task, check_holdout, cross_validated, tell
-from folkmoot.learning.shown_rows import FEW, PUBLIC, both, chosen_rows, rows_of_tasks, votes_on_shown
+from folkmoot.learning.participants import (
+    Participant,
+    Task,
+    check_holdout,
+    cross_validated,
+    fit_participant,
+    held_out_rows,
+    measured,
+    some_rows,
+    tell,
+)
+from folkmoot.learning.shown_rows import (
+    PUBLIC,
+    both,
+    chosen_rows,
+    held_rows,
+    rows_of_tasks,
+    votes_on_shown,
+)
 from folkmoot.learning.tables import check_inputs, group_column, refuse_name, rows_of
 
 
@@ -36,7 +54,7 @@ class Moot(TransformerMixin, ConsensusEstimator):
     """Base of the estimators. A subclass says what its participants answer: labels or numbers."""
 
     protocol: Any
-    aggregation: Aggregation | None
+    aggregation: Aggregation | str | None
     holdout: float | None
     prefit: bool
 
@@ -44,6 +62,11 @@ class Moot(TransformerMixin, ConsensusEstimator):
     improvement_: Any
 
     # ---- what a subclass says ----------------------------------------------------------------
+
+    @property
+    def _labels(self) -> Array | None:
+        """The labels; None if participants answer with numbers."""
+        return None
 
     @abstractmethod
     def fit(self, X: Any = None, y: Any = None, groups: Any = None) -> Self:
@@ -66,18 +89,6 @@ class Moot(TransformerMixin, ConsensusEstimator):
         """Say what can be answered: the classes or outputs that models or rows know."""
 
     @abstractmethod
-    def _fit_one(self) -> Callable[[Task], Participant]:
-        """What fits one participant."""
-
-    @abstractmethod
-    def _held_out(self, share: float, draw: np.random.Generator) -> Callable[[Array], Ints]:
-        """What chooses the rows that a participant holds back."""
-
-    @abstractmethod
-    def _measured(self, participant: Participant, X: Any, y: Array) -> Participant:
-        """A fitted participant, and what rows that it has not seen say of it."""
-
-    @abstractmethod
     def _votes_on(self, X: Any) -> FirstVotes:
         """Everybody's first votes on checked inputs."""
 
@@ -88,10 +99,6 @@ class Moot(TransformerMixin, ConsensusEstimator):
     @abstractmethod
     def _as_votes(self, y: Any) -> Array:
         """What is right, as votes are; ValueError for what nobody has learnt."""
-
-    @abstractmethod
-    def _held_rows(self) -> Rows | None:
-        """What each participant knows of rows that it held back."""
 
     def _told(self, truth: Array, draw: np.random.Generator) -> Array:  # noqa: ARG002
         """What owners tell of the rows that they show."""
@@ -131,12 +138,12 @@ class Moot(TransformerMixin, ConsensusEstimator):
         else:
             X, y = self._targets(X, y)
             self._learn_answers(y)
-            held = self._held_out(share, draw)
-            refit = getattr(self, "refit", False)
+            held = partial(some_rows if self._numbers else held_out_rows, share=share, rng=draw)
+            refit = self._numbers or getattr(self, "refit", False)
             tasks = self._tasks(X, y, groups, check_weights(weights, len(y)), draw, held, refit)
             if isinstance(self._aggregation(), OwnAggregation) and not share:
                 tasks = cross_validated(tasks, draw)
-            self.participants_ = self._fit_all(self._fit_one(), tasks, progress)
+            self.participants_ = self._fit_all(fit_participant, tasks, progress)
             self._own_rows = tasks
             if self._shows:
                 self._show(X, y, tasks, draw)
@@ -171,14 +178,17 @@ class Moot(TransformerMixin, ConsensusEstimator):
         if groups is not None:
             rows = rows_by_group(groups, names, len(y), has_names(self.estimators))
         self.participants_ = [
-            self._measured(participant, rows_of(X, own), y[own])
+            measured(participant, rows_of(X, own), y[own])
             for participant, own in zip(self.participants_, rows, strict=True)
         ]
         tell([p.name for p in self.participants_ if p.fault], "cannot predict the rows given to fit")
         self._own_rows = [
-            Task(each.name, each.model, each.columns, rows_of(X, own), y[own], None, own[:0], None)
+            Task(
+                each.name, each.model, each.columns, rows_of(X, own), y[own], None, own[:0], None,
+                numbers=self._numbers,
+            )
             for each, own in zip(self.participants_, rows, strict=True)
-        ]
+        ]  # fmt: skip
         if not self._shows:
             return
         if groups is None:  # rows that no model has seen, and everybody knows
@@ -206,10 +216,8 @@ class Moot(TransformerMixin, ConsensusEstimator):
         inputs, truth, owner = rows_of_tasks(X, y, tasks, shown)
         if not len(truth):
             return
-        own = None
-        if len(tasks) <= FEW:
-            arguments = list(zip(tasks, self.participants_, shown, strict=True))
-            own = self._everybody(self._own_votes(), arguments, None)
+        arguments = list(zip(tasks, self.participants_, shown, strict=True))
+        own = self._everybody(self._own_votes(), arguments, None)
         told = self._told(self._as_votes(truth), draw)
         votes = votes_on_shown(self._votes_on(inputs).table, owner, own)
         self.shown_ = Rows(votes, told, owner, inputs, self._kept())
@@ -290,7 +298,7 @@ class Moot(TransformerMixin, ConsensusEstimator):
         rule = self._aggregation()
         rows = None
         if isinstance(rule, OwnAggregation):
-            rows = self.shown_ if self._shows else self._held_rows()
+            rows = self.shown_ if self._shows else held_rows(self.participants_, self._labels)
             if self._shows and rows is None:
                 raise ValueError(
                     f"{type(rule).__name__} needs rows that are shown: fit again with this aggregation"
@@ -377,6 +385,11 @@ class Moot(TransformerMixin, ConsensusEstimator):
         state: dict[str, Any] = dict(super().__getstate__())
         state.pop("_own_rows", None)
         return state
+
+
+def rule_of(aggregation: Aggregation | str) -> Aggregation:
+    """The aggregation, or the one of this name."""
+    return aggregation_called(aggregation) if isinstance(aggregation, str) else aggregation
 
 
 def _check_fitted(participant: Participant) -> None:

@@ -11,7 +11,8 @@ from typing import Final, TypeAlias
 import numpy as np
 from scipy.stats import binom
 
-from folkmoot.arrays import Bools, Floats, Ints
+from folkmoot.arrays import Floats, Ints
+from folkmoot.comparing.metric import Metric
 
 Footing: TypeAlias = tuple[float, float, float]  # what labels rest on: steady, shared, gain (below)
 FIRM: Final[Footing] = (1.0, 1.0, 1.0)  # where nobody has asked
@@ -31,7 +32,7 @@ class OwnRows:
     places : ndarray of int, shape (row,)
         Where its check rows are among the inputs that all answer.
     labels : ndarray of int, shape (row,)
-        Their right colours.
+        Their right classes.
     counts : ndarray of float, shape (class,)
         How many of all its rows, shown or not, are of each class.
 
@@ -77,36 +78,32 @@ class OwnRows:
 
 
 def speaks_against(
-    before: Bools,
-    after: Bools,
-    classes: int,
-    steady: float = 1.0,
-    shared: float = 1.0,
-    gain: float = 1.0,
+    metric: Metric, before: Floats, after: Floats, idle: float, footing: Footing = FIRM
 ) -> str | None:
     """Say why one's own rows speak against a new model; None if they do not.
 
-    It must be right more often than by chance (as often only half of the time by chance), and a one-sided
-    sign test on the rows that only one of the two models answers right must not find it worse (at 0.2). Both
-    flatter: the rows have chosen whose labels it learnt. So either half of them must come to the same labels
-    for 80% of the pool. By the probabilities that it came to, the labels must be right on 6% more of the pool
-    than what its old model says, as a few rows cannot tell whether less is gained or lost; and on more of it
-    than those that count for the participant dispute, if they dispute more than 15% of its labels.
+    It must be right more often than by chance (as often only half of the time by chance), or nearer to the
+    rows than their own mean. A one-sided sign test on the rows that change must not find it worse than the
+    old model (at 0.2). Both flatter labels: the rows have chosen whose labels it learnt. So either half of
+    them must come to the same labels for 80% of the pool. By the probabilities that it came to, the labels
+    must be right on 6% more of the pool than what its old model says, as a few rows cannot tell whether less
+    is gained or lost; and on more of it than those that count for the participant dispute, if they dispute
+    more than 15% of its labels.
 
     Parameters
     ----------
-    before : ndarray of bool, shape (row,)
-        Which own rows the old model answers right, without having seen them.
-    after : ndarray of bool, shape (row,)
+    metric : Metric
+        ``ACCURACY`` of labels, or ``ERROR`` of numbers.
+    before : ndarray of float, shape (row,)
+        What the old model scores on own rows that it has not seen: right or not, or the squared error.
+    after : ndarray of float, shape (row,)
         The same of the new one.
-    classes : int
-        The number of classes.
-    steady : float, default 1
-        The share of the labels that either half of the rows comes to, too.
-    shared : float, default 1
-        The share of the labels that others have announced, by what they count for.
-    gain : float, default 1
-        How much more of the pool the labels are expected to get right than the old model.
+    idle : float
+        What a model that knows nothing scores: how often chance is right, or the squared error of the mean.
+    footing : (float, float, float), default (1, 1, 1)
+        What labels rest on: the share of them that either half of the rows comes to, too; the share that
+        others have announced, by what they count for; how much more of the pool they are expected to get
+        right than the old model.
 
     Returns
     -------
@@ -116,12 +113,16 @@ def speaks_against(
     Examples
     --------
     >>> import numpy as np
+    >>> from folkmoot.comparing import ACCURACY, ERROR
     >>> from folkmoot.learning.own_rows import speaks_against
     >>> half, most = np.arange(20) < 10, np.arange(20) < 18
-    >>> speaks_against(half, most, 2)
-    >>> speaks_against(most, half, 2)
+    >>> speaks_against(ACCURACY, half, most, idle=0.5)
+    >>> speaks_against(ACCURACY, most, half, idle=0.5)
     'the new model is right on 10 of its 20 rows, no more than by chance'
+    >>> speaks_against(ERROR, np.full(9, 1.0), np.full(9, 4.0), idle=9.0)
+    'the new model loses 9 of its 9 rows and wins 0'
     """
+    steady, shared, gain = footing
     if steady < _STEADY:
         return (
             f"its labels hang on few of its rows: half of these come to other labels for {1 - steady:.0%} "
@@ -134,48 +135,15 @@ def speaks_against(
         )
     if gain < _GAIN:
         return f"the labels promise a gain of {gain:.1%} of the pool over its old model, too little to trust"
-    rows, right = len(after), int(after.sum())
-    if not rows or binom.sf(right - 1, rows, 1 / classes) > _BY_CHANCE:
-        return f"the new model is right on {right} of its {rows} rows, no more than by chance"
-    return _loses(before & ~after, after & ~before)
-
-
-def numbers_speak_against(before: Floats, after: Floats, by_mean: Floats) -> str | None:
-    """Say why one's own rows speak against a new model of numbers; None if they do not.
-
-    It must be nearer to them than their own mean is, and a one-sided sign test must not find it further off
-    than the old model (at 0.2).
-
-    Parameters
-    ----------
-    before : ndarray of float, shape (row,)
-        Squared errors of the old model on own rows that it has not seen.
-    after : ndarray of float, shape (row,)
-        The same of the new one.
-    by_mean : ndarray of float, shape (row,)
-        The same of the mean of all other own rows.
-
-    Returns
-    -------
-    str or None
-        What speaks against it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from folkmoot.learning.own_rows import numbers_speak_against
-    >>> numbers_speak_against(np.full(9, 4.0), np.full(9, 1.0), np.full(9, 9.0))
-    >>> numbers_speak_against(np.full(9, 1.0), np.full(9, 4.0), np.full(9, 9.0))
-    'the new model loses 9 of its 9 rows and wins 0'
-    """
-    if after.mean() >= by_mean.mean():
-        return "the new model is no nearer to its rows than their own mean"
-    return _loses(after > before, after < before)
-
-
-def _loses(lost: Bools, won: Bools) -> str | None:
-    """What a one-sided sign test on the rows that changed has against a new model."""
-    worse, better = int(lost.sum()), int(won.sum())
+    rows = len(after)
+    if not metric.higher_is_better:
+        if after.mean() >= idle:
+            return "the new model is no nearer to its rows than their own mean"
+    elif not rows or binom.sf(after.sum() - 1, rows, idle) > _BY_CHANCE:
+        return f"the new model is right on {int(after.sum())} of its {rows} rows, no more than by chance"
+    sign = 1 if metric.higher_is_better else -1
+    change = sign * (np.asarray(after, dtype=np.float64) - before)
+    worse, better = int((change < 0).sum()), int((change > 0).sum())
     if worse and binom.sf(worse - 1, worse + better, 0.5) < _WORSE:
-        return f"the new model loses {worse} of its {len(lost)} rows and wins {better}"
+        return f"the new model loses {worse} of its {rows} rows and wins {better}"
     return None

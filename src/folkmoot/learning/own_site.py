@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.aggregation import Aggregation, Known, OwnAggregation, PeerReview
+from folkmoot.aggregation import Aggregation, Auto, Known, OwnAggregation, PeerReview
+from folkmoot.aggregation.interface import smoothed
 from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.learning.first_votes import FirstVotes
 from folkmoot.learning.participants import Participant
 from folkmoot.learning.tables import group_column
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 
 def answers_of_sites(
@@ -33,7 +34,7 @@ def answers_of_sites(
     whose = places_of(groups, [each.name for each in participants], votes.table.shape[1])
     classes = len(labels)
     likely = np.full((len(whose), classes), 1 / classes)
-    if isinstance(rule, PeerReview):
+    if isinstance(rule, (PeerReview, Auto)):
         for site in np.unique(whose).tolist():
             own = np.flatnonzero(whose == site)
             likely[own] = rule.likely_of_own(votes.table, known, site)[own]
@@ -44,7 +45,7 @@ def answers_of_sites(
         if final.probabilities is not None:
             return np.asarray(final.probabilities[whose, np.arange(len(whose))])
         said = final.votes[whose, np.arange(len(whose))]
-        there = np.flatnonzero(said != UNCOLOURED)
+        there = np.flatnonzero(said != NO_VOTE)
         likely[there] = np.eye(classes)[said[there]]
         return likely
     for site in np.unique(whose):
@@ -70,19 +71,18 @@ def _beside_others(
         )
     others = votes.table[:, own].copy()
     mine = others[site].copy()
-    others[site] = UNCOLOURED if others.dtype.kind == "i" else np.nan
+    others[site] = NO_VOTE if others.dtype.kind == "i" else np.nan
     answers = rule.aggregate(others, known)
     shares = answers.probabilities(classes)
-    voters = np.delete(votes.cast[:, own], site, axis=0).sum(axis=0)[:, None]
-    prior = (shares * voters + 1 / classes) / (voters + 1)
+    prior = smoothed(shares, np.delete(votes.cast[:, own], site, axis=0).sum(axis=0))
     if mine.ndim == 2:  # probabilities say it themselves
         likely = prior * np.where(np.isnan(mine), 1.0, np.maximum(mine, 1 / 512))
     else:
         right = participant.accuracy_of_answers(labels)
-        said = np.where(mine == UNCOLOURED, 0, mine)
+        said = np.where(mine == NO_VOTE, 0, mine)
         weight = np.full((len(own), classes), (1 - right) / (classes - 1))
         weight[np.arange(len(own)), said] = right
-        weight[mine == UNCOLOURED] = 1.0
+        weight[mine == NO_VOTE] = 1.0
         likely = prior * weight
     return np.asarray(likely / likely.sum(axis=1, keepdims=True))
 

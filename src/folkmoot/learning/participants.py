@@ -10,7 +10,6 @@ run it in another process or on another machine. What comes out is a model and p
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -22,9 +21,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from folkmoot import checks
-from folkmoot.accuracy import laplace_accuracy
-from folkmoot.arrays import Array, Ints
+from folkmoot.arrays import Array, Floats, Ints
+from folkmoot.comparing.metric import ERROR
 from folkmoot.learning.tables import columns_of, rows_in, rows_of
+from folkmoot.outcome import laplace_accuracy
 
 _FOLDS: Final = 5  # of a participant that cross-validates instead of holding out
 # scikit-learn's own line prints the rows.
@@ -67,20 +67,16 @@ class Participant:
         What it sees of an input. Default: everything.
     rows : int, default 0
         How many rows the model was fitted on: all its rows if it was fitted again.
-    held_out : int, default 0
-        How many rows it kept back to learn its accuracy.
-    right : int, default 0
-        How many of them were answered right by a model that had not seen them.
-    confusion : tuple of (label, label, int), default ()
-        How many of them with the first label were answered with the second by that model.
+    unseen : tuple of ndarray, optional
+        What is right of the rows it kept back, and what a model answered that had not seen them.
+    numbers : bool, default False
+        Whether it answers with numbers.
     constant : bool, default False
         Whether its rows held one class only, which it then always answers.
     weighted : bool, default True
         Whether its model took the sample weights, if there were any.
     fault : str, optional
         Why it could not answer the rows it kept back.
-    squared_error : float, default nan
-        The mean squared error on the rows it kept back, of a model that had not seen them; of numbers only.
     unrefitted : str, optional
         Why it could not be fitted again on all its rows, so that its model has not seen those kept back.
 
@@ -99,24 +95,42 @@ class Participant:
     model: Any
     columns: list[Any] | None = None
     rows: int = 0
-    held_out: int = 0
-    right: int = 0
-    confusion: tuple[tuple[Any, Any, int], ...] = ()
+    unseen: tuple[Array, Array] | None = None
+    numbers: bool = False
     constant: bool = False
     weighted: bool = True
     fault: str | None = None
     unrefitted: str | None = None
-    squared_error: float = float("nan")
+
+    @property
+    def scores(self) -> Floats:
+        """(row,): of the rows it kept back, 1 where the answer was right and 0 elsewhere; squared errors."""
+        return np.empty(0) if self.unseen is None else scores_of(*self.unseen, self.numbers)
+
+    @property
+    def held_out(self) -> int:
+        """How many rows it kept back to learn how good its model is."""
+        return len(self.scores)
+
+    @property
+    def right(self) -> int:
+        """How many of them were answered right by a model that had not seen them."""
+        return 0 if self.numbers else int(self.scores.sum())
 
     @property
     def accuracy(self) -> float:
-        """Share of the held-out rows it answers right; nan if it kept none."""
-        return self.right / self.held_out if self.held_out else float("nan")
+        """Share of the held-out rows it answers right; nan if it kept none, or answers with numbers."""
+        return self.right / self.held_out if self.held_out and not self.numbers else float("nan")
+
+    @property
+    def squared_error(self) -> float:
+        """Mean squared error on the held-out rows; nan if it kept none, or answers with labels."""
+        return float(self.scores.mean()) if self.held_out and self.numbers else float("nan")
 
     def accuracy_of_answers(self, classes: Array) -> float:
         """Laplace's (right + 1) / (answered + C): what an answer is worth, of rows answered with a class."""
         known = set(classes.tolist())
-        answered = sum(times for _, said, times in self.confusion if said in known)
+        answered = 0 if self.unseen is None else sum(said in known for said in self.unseen[1].tolist())
         return float(laplace_accuracy(self.right, answered, len(classes)))
 
     def predict(self, X: Any) -> Array | str:
@@ -147,14 +161,15 @@ class Task:
     folds: tuple[Ints, ...] = ()  # or parts of X: each answered by a model that is fitted on the others
     refit: bool = False  # on all rows, once those held out have told how good the model is?
     places: Ints | None = None  # of its rows in the table that everybody's rows came in
+    numbers: bool = False  # is y numbers?
 
 
-def fit_classifier(task: Task) -> Participant:
-    """Fit a clone on the rows not held out, and see how many of the others it answers right.
+def fit_participant(task: Task) -> Participant:
+    """Fit a clone on the rows not held out, and see how good it is on the others.
 
     With ``refit`` the model that votes is then another clone, fitted on all rows: with the same seed, so that
-    it is the one that ``holdout=0`` gives. With folds it is fitted on all rows from the start, and what it is
-    worth is seen from clones fitted without a fold each.
+    it is the one that ``holdout=0`` gives. With folds it is fitted on all rows from the start, and how good
+    it is follows from clones fitted without a fold each.
     """
     everything = np.arange(len(task.y))
     done = learnt_on(task, np.setdiff1d(everything, task.held_out))
@@ -178,9 +193,9 @@ def fit_classifier(task: Task) -> Participant:
 
 def learnt_on(task: Task, rows: Ints) -> Participant:
     """A participant with a model fitted on these of its rows."""
-    if len(np.unique(task.y[rows])) > 1:
-        model, weighted = _fit(task, rows)
-        return Participant(task.name, model, task.columns, len(rows), weighted=weighted)
+    if task.numbers or len(np.unique(task.y[rows])) > 1:
+        model, weighted = fitted_clone(task, rows)
+        return Participant(task.name, model, task.columns, len(rows), weighted=weighted, numbers=task.numbers)
     # Many models refuse a single class. Its owner knows no other answer.
     model = DummyClassifier(strategy="most_frequent").fit(np.zeros((1, 1)), task.y[rows[:1]])
     return Participant(task.name, model, task.columns, len(rows), constant=True)
@@ -190,107 +205,59 @@ def _cross_measured(done: Participant, task: Task) -> Participant:
     """The participant with what clones of its model say of the rows they were not fitted on."""
     parts = []
     for fold in task.folds:
+        if not 0 < len(fold) < len(task.y):
+            continue
         try:
             clone_of_it = learnt_on(task, np.setdiff1d(np.arange(len(task.y)), fold))
         except (ValueError, TypeError, RuntimeError) as error:
             return replace(done, fault=first_sentence(error))
-        parts.append(measured(clone_of_it, rows_of(task.X, fold), task.y[fold]))
-        if parts[-1].fault:
-            return replace(done, fault=parts[-1].fault)
-    table = Counter[tuple[Any, Any]]()
-    for part in parts:
-        table.update({(true, said): times for true, said, times in part.confusion})
-    return replace(
-        done,
-        held_out=sum(part.held_out for part in parts),
-        right=sum(part.right for part in parts),
-        confusion=_rows_of_table(table),
-    )
-
-
-def fit_regressor(task: Task) -> Participant:
-    """Fit a clone on all its rows; clones fitted without some of them say how far it is off."""
-    model, weighted = _fit(task, np.arange(len(task.y)))
-    done = Participant(task.name, model, task.columns, len(task.y), weighted=weighted)
-    errors = unseen_errors(task, done)
-    if isinstance(errors, str):
-        return replace(done, fault=errors)
-    if not len(errors):
+        part = measured(clone_of_it, rows_of(task.X, fold), task.y[fold])
+        if part.fault or part.unseen is None:
+            return replace(done, fault=part.fault)
+        parts.append(part.unseen)
+    if not parts:
         return done
-    return replace(done, held_out=len(errors), squared_error=float(errors.mean()))
-
-
-def unseen_errors(task: Task, done: Participant) -> Array | str:
-    """Squared errors of clones on rows they were not fitted on, fold after fold; or what went wrong."""
-    found = unseen_answers(task, done)
-    return found if isinstance(found, str) else squares(*found)
-
-
-def unseen_answers(task: Task, done: Participant) -> tuple[Array, Array] | str:
-    """True numbers and what clones said that were not fitted on these rows, fold after fold; or what went
-    wrong.
-    """
-    rows = np.arange(len(task.y))
-    kept = [fold for fold in (task.folds or (task.held_out,)) if 0 < len(fold) < len(rows)]
-    answers = [task.y[:0]]
-    for fold in kept:
-        unseen = learnt_numbers(task, done, np.setdiff1d(rows, fold))
-        each = numbers_like(unseen, rows_of(task.X, fold), task.y[fold])
-        if isinstance(each, str):
-            return each
-        answers.append(each)
-    places = np.concatenate([rows[:0], *kept])
-    return task.y[places], np.concatenate(answers)
-
-
-def learnt_numbers(task: Task, done: Participant, rows: Ints) -> Participant:
-    """The participant with a model of numbers that is fitted on these of its rows."""
-    return replace(done, model=_fit(task, rows)[0])
-
-
-def squared_errors(participant: Participant, X: Any, y: Array) -> Array | str:
-    """(row,): how far it is off, squared and added up over outputs; or what went wrong."""
-    answers = numbers_like(participant, X, y)
-    return answers if isinstance(answers, str) else squares(y, answers)
-
-
-def squares(y: Array, answers: Array) -> Array:
-    """(row,): how far answers are off, squared and added up over outputs."""
-    return np.asarray(((answers - y) ** 2).sum(axis=tuple(range(1, y.ndim))))
-
-
-def numbers_like(participant: Participant, X: Any, y: Array) -> Array | str:
-    """Its numbers for these rows, of the shape of the right ones; or what went wrong."""
-    answers = participant.predict(X)
-    if isinstance(answers, str):
-        return answers
-    if answers.shape != y.shape or answers.dtype.kind not in "biuf" or not np.isfinite(answers).all():
-        return f"predict returned no numbers of the shape {y.shape}"
-    return answers
+    true, said = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return replace(done, unseen=(true, said))
 
 
 def measured(participant: Participant, X: Any, y: Array) -> Participant:
     """The participant with what these rows, which it was not fitted on, say of it."""
     if not len(y):
         return participant
-    answers = participant.predict(X)
+    answers = answers_like(participant, X, y)
     if isinstance(answers, str):
         return replace(participant, fault=answers)
+    return replace(participant, unseen=(y, answers))
+
+
+def answers_like(participant: Participant, X: Any, y: Array) -> Array | str:
+    """Its answers to these rows, of the shape and kind of what is right; or what went wrong."""
+    answers = participant.predict(X)
+    if isinstance(answers, str):
+        return answers
+    if participant.numbers:
+        if answers.shape != y.shape or answers.dtype.kind not in "biuf" or not np.isfinite(answers).all():
+            return f"predict returned no numbers of the shape {y.shape}"
+        return answers
     if answers.shape != y.shape:
-        return replace(participant, fault=f"predict returned the shape {answers.shape}")
+        return f"predict returned the shape {answers.shape}"
     try:
-        table = Counter(zip(y.tolist(), answers.tolist(), strict=True))
+        set(answers.tolist())
     except TypeError:
-        return replace(participant, fault="predict returned something that cannot be a label")
-    right = sum(times for (true, said), times in table.items() if said == true)
-    return replace(participant, held_out=len(y), right=right, confusion=_rows_of_table(table))
+        return "predict returned something that cannot be a label"
+    return answers
 
 
-def _rows_of_table(table: Counter[tuple[Any, Any]]) -> tuple[tuple[Any, Any, int], ...]:
-    return tuple((true, said, times) for (true, said), times in table.items())
+def scores_of(truth: Array, answers: Array, numbers: bool) -> Floats:
+    """(row,): 1 for a right label and 0 for another; of numbers the squared error."""
+    if numbers:
+        return ERROR.each(answers, truth)
+    alike = [said == true for said, true in zip(answers.tolist(), truth.tolist(), strict=True)]
+    return np.array(alike, dtype=np.float64)
 
 
-def _fit(task: Task, rows: Ints) -> tuple[Any, bool]:
+def fitted_clone(task: Task, rows: Ints) -> tuple[Any, bool]:
     """The fitted clone, and whether it took the weights. Errors are told with the participant's name."""
     if not (hasattr(task.model, "get_params") and hasattr(task.model, "fit")):
         raise TypeError(

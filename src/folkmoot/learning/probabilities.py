@@ -10,7 +10,7 @@ from folkmoot.arrays import Array, Floats
 from folkmoot.learning.labels import as_colours
 from folkmoot.learning.participants import Participant, first_sentence
 from folkmoot.learning.tables import columns_of, rows_in
-from folkmoot.votes import UNCOLOURED, Votes
+from folkmoot.votes import NO_VOTE, Votes
 
 _LEAD: Final = 1 / 64  # a label that is named stays the likeliest, however often it is wrong
 
@@ -61,7 +61,7 @@ def _by_model(participant: Participant, X: Any, classes: Array) -> Floats | str:
         return "predict_proba returned numbers that are not probabilities"
     place = as_colours(known, classes)
     full = np.zeros((len(given), len(classes)))
-    full[:, place[place != UNCOLOURED]] = given[:, place != UNCOLOURED]
+    full[:, place[place != NO_VOTE]] = given[:, place != NO_VOTE]
     total = full.sum(axis=1, keepdims=True)
     return np.where(total > 0, full / np.where(total > 0, total, 1), np.nan)
 
@@ -76,7 +76,7 @@ def _sureness(participant: Participant, classes: Array) -> float:
 def _one_hot(votes: Votes, classes: int, sure: float) -> Floats:
     """(input, class): ``sure`` for the vote, the rest shared; NaN for no vote."""
     chances = np.full((len(votes), classes), (1 - sure) / (classes - 1))
-    cast = votes != UNCOLOURED
+    cast = votes != NO_VOTE
     chances[np.flatnonzero(cast), votes[cast]] = sure
     chances[~cast] = np.nan
     return chances

@@ -12,7 +12,7 @@ participants, mixed into the pool, whose labels stay with their owners. Then eac
 5. takes the mean of what it then hears, by the weights of the second review.
 
 No label leaves its owner, and no rule learns from labels of others: a liar can lie in its answers only.
-docs/improve-results.md shows what each step buys.
+docs/benchmarks.md shows what it brings.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from folkmoot.aggregation.panel import centred, sharpest
 from folkmoot.aggregation.ridge import STRENGTHS, fit
 from folkmoot.aggregation.telling_apart import changed, copies
 from folkmoot.arrays import Bools, Floats, Ints
-from folkmoot.cores import one_thread
 from folkmoot.learning.own_rows import FIRM, Footing, OwnRows
-from folkmoot.votes import UNCOLOURED
+from folkmoot.machine import one_thread
+from folkmoot.votes import NO_VOTE
 
 # Of every class, added to those among one's own rows: fewer, and a class that is missing there is lost on the
 # pool; more, and own counts tell nothing.
@@ -52,7 +52,7 @@ Told: TypeAlias = Callable[[Floats], Floats]
 
 @dataclass(frozen=True)
 class Recipe:
-    """Which steps are taken; the defaults are the rule, and docs/improve-results.md shows what others lose.
+    """Which steps are taken; the defaults are the rule, and docs/benchmarks.md shows what it brings.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def _sparing(votes: Floats, pool: Ints) -> Bools:
 
 def _named(votes: Floats) -> Ints:
     """(participant, input): the class that each finds likeliest, -1 for no answer."""
-    return np.where(votes.any(axis=2), votes.argmax(axis=2), UNCOLOURED)
+    return np.where(votes.any(axis=2), votes.argmax(axis=2), NO_VOTE)
 
 
 def voices_in(votes: Floats) -> Floats:
@@ -302,7 +302,7 @@ def talked(heard: Floats, held: Floats, weights: Floats, own: int) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Reviewed:
+class ReviewedPeers:
     """What one participant makes of the answers it hears."""
 
     answers: Floats  # (input, class): chances; on its own check rows by rules that had not seen the row
@@ -318,7 +318,7 @@ def _reviewed_by_all(
     pool: Ints,
     voice: Floats,
     recipe: Recipe,
-) -> list[Reviewed]:
+) -> list[ReviewedPeers]:
     """What each view makes of what is heard, by voices (view, participant); ``held`` is its own answer."""
     blocks = blocks_of(heard)
     reviews = []
@@ -338,7 +338,7 @@ def blocks_of(answers: Floats) -> Floats:
 
 def review(
     blocks: Floats, held: Floats, own: int, rows: OwnRows, pool: Ints, voice: Floats, recipe: Recipe
-) -> Reviewed:
+) -> ReviewedPeers:
     """Weigh everybody's answers by what one's own check rows say of them, and answer every input by that.
 
     ``blocks`` (input, class, participant) are what is heard of everybody and one's own honest answers, less
@@ -346,14 +346,14 @@ def review(
     """
     alone = (np.arange(blocks.shape[2]) == own).astype(np.float64)
     if rows.why_not is not None:
-        return Reviewed(held, alone, rows.why_not)
+        return ReviewedPeers(held, alone, rows.why_not)
     if len(rows.labels):
         right = blocks[rows.places, rows.labels]  # (row, participant)
         weights = np.maximum(right.mean(axis=0), 0.0) * voice
     else:
         weights = voice * blocks.any(axis=(0, 1))
     if not weights.any():
-        return Reviewed(held, alone, "nobody answers its own rows better than by chance")
+        return ReviewedPeers(held, alone, "nobody answers its own rows better than by chance")
     weights = weights / weights.sum()
     scores, sharp = blocks @ weights, _UNTOLD
     if recipe.ridge and len(rows.labels) > 1:
@@ -370,7 +370,7 @@ def review(
     if recipe.match:
         share = rows.counts + PSEUDO_COUNTS
         chances = matched(chances, share / share.sum(), pool)
-    return Reviewed(chances, weights, None)
+    return ReviewedPeers(chances, weights, None)
 
 
 def _by_ridge(features: Floats, base: Floats, labels: Ints) -> tuple[float, Floats, Floats]:

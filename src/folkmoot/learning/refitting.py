@@ -11,36 +11,26 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.arrays import Array, Bools, Floats
-from folkmoot.learning.participants import (
-    Participant,
-    Task,
-    first_sentence,
-    fit_regressor,
-    learnt_on,
-    measured,
-    squared_errors,
-    unseen_errors,
-)
+from folkmoot.arrays import Array, Floats
+from folkmoot.learning.participants import Participant, Task, first_sentence, learnt_on, measured
 from folkmoot.learning.tables import rows_in, stacked
 
 
 @dataclass(frozen=True, eq=False)
 class Refitted:
-    """A participant with its new model, and what a model fitted to the agreed rows alone says of its own."""
+    """A participant with its new model, and how a model fitted to the agreed rows alone does on its own."""
 
     participant: Participant
-    unseen: Participant | None = None
-    right: Bools | None = None
+    scores: Floats | None = None
     fault: str | None = None
 
 
-def refit(task: Task, old: Participant, X: Any, labels: Array | None, *, measure: bool = True) -> Refitted:
-    """Fit a clone to own rows and agreed labels; if ``measure``, another to the agreed ones alone."""
-    if labels is None:
+def refit(task: Task, old: Participant, X: Any, agreed: Array | None, *, measure: bool = True) -> Refitted:
+    """Fit a clone to own rows and agreed answers; if ``measure``, another to the agreed ones alone."""
+    if agreed is None:
         return Refitted(old)
     pool, own = rows_in(X), len(task.y)
-    both = both_rows(task, X, labels)
+    both = both_rows(task, X, agreed)
     try:
         new = learnt_on(both, np.arange(own + pool))
         without = learnt_on(both, np.arange(own, own + pool)) if measure else None
@@ -54,59 +44,7 @@ def refit(task: Task, old: Participant, X: Any, labels: Array | None, *, measure
     seen = measured(without, task.X, task.y)
     if seen.fault:
         return Refitted(old, fault=f"its new model cannot answer its own rows: {seen.fault}")
-    right = np.asarray(without.predict(task.X)) == task.y
-    person = replace(person, held_out=seen.held_out, right=seen.right, confusion=seen.confusion)
-    return Refitted(person, without, right)
-
-
-@dataclass(frozen=True, eq=False)
-class RefittedNumbers:
-    """A participant with its new model; squared errors of the old one and the new on its own rows, unseen."""
-
-    participant: Participant
-    before: Floats
-    after: Floats
-    fault: str | None = None
-
-
-def refit_numbers(
-    task: Task, old: Participant, X: Any, numbers: Array | None, fitted: bool
-) -> RefittedNumbers:
-    """Fit a clone to own rows and agreed numbers; another, to the agreed ones alone, tells how good that is.
-
-    ``fitted`` models came so, and have seen none of the rows.
-    """
-    nothing = np.zeros(0)
-    before = _unseen_before(task, old, fitted)
-    if numbers is None:
-        return RefittedNumbers(old, before, nothing)
-    own = np.arange(len(task.y))
-    both = replace(both_rows(task, X, numbers), folds=(own,), held_out=own[:0])
-    try:
-        new = fit_regressor(both)
-        after = unseen_errors(both, new)
-    except (ValueError, TypeError, RuntimeError) as error:
-        why = f"its model cannot be fitted again: {first_sentence(error)}"
-        return RefittedNumbers(old, before, nothing, why)
-    if isinstance(after, str):
-        return RefittedNumbers(old, before, nothing, f"its new model cannot answer its own rows: {after}")
-    return RefittedNumbers(replace(new, columns=old.columns), before, after)
-
-
-def _unseen_before(task: Task, old: Participant, fitted: bool) -> Floats:
-    """Squared errors on own rows, in their order; none where they cannot be measured."""
-    if fitted:
-        found = squared_errors(old, task.X, task.y)
-        return np.zeros(0) if isinstance(found, str) else found
-    try:
-        errors = unseen_errors(task, old)
-    except (ValueError, TypeError, RuntimeError):
-        return np.zeros(0)
-    if isinstance(errors, str) or len(errors) != len(task.y):
-        return np.zeros(0)
-    found = np.empty(len(task.y))
-    found[np.concatenate(task.folds)] = errors
-    return found
+    return Refitted(replace(person, unseen=seen.unseen, fault=None), seen.scores)
 
 
 def both_rows(task: Task, X: Any, agreed: Array) -> Task:

@@ -4,35 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
-from folkmoot import explanation
+from folkmoot import checks, explanation
 from folkmoot.adversaries import FarAway, NumberAdversary
-from folkmoot.aggregation import Aggregation, Answers, HoldoutTrust, OwnAggregation, Rows, TrimmedMean
+from folkmoot.aggregation import Aggregation, Answers, OwnAggregation, TrimmedMean
 from folkmoot.arrays import Array, Floats, Ints, Progress
-from folkmoot.council import Council
 from folkmoot.explanation import Explanation
+from folkmoot.learning.check_rows import own_answers
 from folkmoot.learning.exporting import Exported, of_numbers
 from folkmoot.learning.first_votes import FirstVotes, numbers_cast
 from folkmoot.learning.improving import agreed_numbers, improve_numbers
-from folkmoot.learning.moot import Moot
+from folkmoot.learning.moot import Moot, rule_of
 from folkmoot.learning.participants import (
     Participant,
     Task,
-    fit_regressor,
-    learnt_numbers,
-    numbers_like,
-    some_rows,
-    squared_errors,
-    stratified_shards,
 )
-from folkmoot.learning.tables import check_inputs, rows_of
+from folkmoot.learning.tables import check_inputs
 from folkmoot.outcome import Outcome
+from folkmoot.simulation.council import Council
 
 _FOLDS = 5
 _NOBODY: Ints = np.empty(0, dtype=np.int64)
@@ -48,9 +42,10 @@ class ConsensusRegressor(RegressorMixin, Moot):
     estimators : list of models, or list of (str, model)
         One model per participant, with or without its name; with ``groups`` a list of one model serves every
         group.
-    aggregation : Aggregation, optional
-        How one number is made of all: ``TrimmedMean(liars=2)``, ``Median()``, ``GeometricMedian()``,
-        ``Krum()``, ``Mean()`` or ``PeerReview()``. Default: ``TrimmedMean()``.
+    aggregation : Aggregation or str, optional
+        How one number is made of all: ``"auto"``, ``TrimmedMean(liars=2)``, ``Median()``,
+        ``GeometricMedian()``, ``Krum()``, ``Mean()``, ``PeerReview()`` or
+        ``HoldoutTrust()``. Default: ``TrimmedMean()``.
     prefit : bool, default False
         Whether the models are fitted already, of any family.
     holdout : float or None, default None
@@ -88,6 +83,8 @@ class ConsensusRegressor(RegressorMixin, Moot):
     array([180., 148., 178.])
     """
 
+    _numbers = True
+
     # See ConsensusClassifier.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": None}
 
@@ -97,7 +94,7 @@ class ConsensusRegressor(RegressorMixin, Moot):
         self,
         estimators: Any,
         *,
-        aggregation: Aggregation | None = None,
+        aggregation: Aggregation | str | None = None,
         prefit: bool = False,
         holdout: float | None = None,
         columns: Any = None,
@@ -161,7 +158,7 @@ class ConsensusRegressor(RegressorMixin, Moot):
         return self
 
     def _aggregation(self) -> Aggregation:
-        return TrimmedMean() if self.aggregation is None else self.aggregation
+        return TrimmedMean() if self.aggregation is None else rule_of(self.aggregation)
 
     def _check_parameters(self) -> None:
         rule = self._aggregation()
@@ -169,14 +166,12 @@ class ConsensusRegressor(RegressorMixin, Moot):
             raise TypeError(
                 f"aggregation must be one of folkmoot.aggregation, such as TrimmedMean(): got {rule!r}"
             )
-        if isinstance(rule, HoldoutTrust):
-            raise ValueError(
-                "HoldoutTrust learns from held-out labels, and participants of a regression keep errors "
-                "alone: take PeerReview(rows=10)"
-            )
         if "numbers" not in rule.takes:
-            raise ValueError(
-                f"{type(rule).__name__} takes {rule.takes[0]}, not numbers: it is for ConsensusClassifier"
+            raise checks.ArgumentError(
+                "{aggregation}: {rule!s} takes {voting!s}, not numbers: it is for a target of classes "
+                "(ConsensusClassifier)",
+                rule=type(rule).__name__,
+                voting=rule.takes[0],
             )
 
     def _targets(self, X: Any, y: Any) -> tuple[Any, Array]:
@@ -195,34 +190,15 @@ class ConsensusRegressor(RegressorMixin, Moot):
     def _learn_answers(self, y: Array | None) -> None:
         self.n_outputs_ = 1 if y is None or y.ndim == 1 else y.shape[1]
 
-    def _fit_one(self) -> Callable[[Task], Participant]:
-        return fit_regressor
-
-    def _held_out(self, share: float, draw: np.random.Generator) -> Callable[[Array], Ints]:
-        if not share:
-            return lambda own: _NOBODY  # noqa: ARG005
-        return partial(some_rows, share=share, rng=draw)
-
-    def _measured(self, participant: Participant, X: Any, y: Array) -> Participant:
-        if not len(y):
-            return participant
-        errors = squared_errors(participant, X, y)
-        if isinstance(errors, str):
-            return replace(participant, fault=errors)
-        return replace(participant, held_out=len(errors), squared_error=float(errors.mean()))
-
     def _votes_on(self, X: Any) -> FirstVotes:
         outputs = None if self.prefit and self.n_outputs_ == 1 else self.n_outputs_
         return numbers_cast(self._ask(X), outputs, self._names, X)
 
     def _own_votes(self) -> Callable[[Task, Participant, Ints], Array | None]:
-        return own_numbers
+        return own_answers
 
     def _as_votes(self, y: Any) -> Array:
         return np.asarray(y, dtype=np.float64)
-
-    def _held_rows(self) -> Rows | None:
-        return None
 
     # ---- answers -----------------------------------------------------------------------------
 
@@ -406,7 +382,6 @@ class ConsensusRegressor(RegressorMixin, Moot):
             votes.faults,
             self._everybody,
             safe=safe,
-            seed=self.seed_,
             prefit=self.prefit,
             shown=0 if self.shown_ is None else int((self.shown_.owner >= 0).sum()) // len(tasks),
             progress=progress,
@@ -419,8 +394,7 @@ class ConsensusRegressor(RegressorMixin, Moot):
                 f"nodes agree on one number per input: these models give {self.n_outputs_}; fit a "
                 "moot for each"
             )
-        tasks: list[Task | None] = list(getattr(self, "_own_rows", None) or [None] * len(self.participants_))
-        return [of_numbers(each, task) for each, task in zip(self.participants_, tasks, strict=True)]
+        return [of_numbers(each) for each in self.participants_]
 
     # ---- scikit-learn's tags -----------------------------------------------------------------
 
@@ -429,23 +403,3 @@ class ConsensusRegressor(RegressorMixin, Moot):
         tags.transformer_tags.preserves_dtype = []
         self._inherit_tags(tags)
         return tags
-
-
-def own_numbers(task: Task, participant: Participant, places: Ints) -> Array | None:
-    """A participant's numbers for its shown rows, by models that have not seen them; None if one fails."""
-    whole = np.arange(len(task.y))
-    said = np.full(task.y.shape, np.nan)
-    rng = np.random.default_rng(task.seed or 0)
-    first = task.y.reshape(len(task.y), -1)[:, 0]
-    for part in stratified_shards(first, min(_FOLDS, len(whole)), rng):
-        if not np.isin(part, places).any() or len(part) == len(whole):
-            continue
-        try:
-            unseen = learnt_numbers(task, participant, np.setdiff1d(whole, part))
-        except (ValueError, TypeError, RuntimeError):
-            return None
-        answers = numbers_like(unseen, rows_of(task.X, part), task.y[part])
-        if isinstance(answers, str):
-            return None
-        said[part] = answers
-    return np.asarray(said[places])

@@ -16,7 +16,6 @@ from folkmoot.adversaries import Adversary, FarAway, NumberAdversary, PerfectlyM
 from folkmoot.aggregation import Plurality
 from folkmoot.arrays import Array, Floats
 from folkmoot.comparing import Report, compare_alone, report_on
-from folkmoot.council import Council, CouncilOutcome, likeliest
 from folkmoot.learning.classifier import ConsensusClassifier, first_choice
 from folkmoot.learning.first_votes import FirstVotes
 from folkmoot.learning.labels import check_labels, with_strangers
@@ -24,7 +23,8 @@ from folkmoot.learning.regressor import ConsensusRegressor
 from folkmoot.learning.scoring import Scoring, scorers, with_scores
 from folkmoot.learning.tables import group_column
 from folkmoot.outcome import Outcome
-from folkmoot.votes import UNCOLOURED
+from folkmoot.simulation.council import Council, CouncilOutcome, likeliest
+from folkmoot.votes import NO_VOTE
 
 FILLED: Final = "answered with the first of the tied labels, as predict does"
 
@@ -105,6 +105,7 @@ def reports(
         report = report_on(
             found.outcome, truth=truth, stacking=stacking, holdout=_holdout(moot), names=names,
             labels=labels, faults=votes.faults, predicted=found.predicted, filled=FILLED, likely=found.likely,
+            groups=whose,
         )  # fmt: skip
         if whose is not None:
             joining = compare_alone(report.metric, alone, found.predicted, truth, whose, names)
@@ -163,7 +164,7 @@ def _classes(
     chosen, likely = first_choice(answers), moot._likely(replace(votes, table=table), answers)
     if moot.abstain_below is not None:
         sure = np.take_along_axis(likely, chosen[:, None], axis=1)[:, 0]
-        chosen = np.where(sure >= moot.abstain_below, chosen, UNCOLOURED)
+        chosen = np.where(sure >= moot.abstain_below, chosen, NO_VOTE)
     unknown = np.zeros((len(likely), len(labels) - classes))
     outcome = replace(outcome, classes=len(labels), labels=labels)
     return _Answered(outcome, chosen, np.concatenate([likely, unknown], axis=1))

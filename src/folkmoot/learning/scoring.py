@@ -21,7 +21,7 @@ from folkmoot import checks
 from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.comparing.comparing import MEAN
 from folkmoot.learning.participants import first_sentence
-from folkmoot.votes import UNCOLOURED, Votes
+from folkmoot.votes import NO_VOTE, Votes
 
 if TYPE_CHECKING:
     from folkmoot.comparing import Line, Report
@@ -138,7 +138,7 @@ def with_scores(
             filled = np.where(np.isnan(answers), truth.mean(axis=0), answers)
             return dict(score_numbers(wanted, filled, truth))
         order = np.argsort(labels)
-        said = labels[np.where(answers == UNCOLOURED, _wrong(truth, len(labels)), answers)]
+        said = labels[np.where(answers == NO_VOTE, _wrong(truth, len(labels)), answers)]
         told = _Told(labels[order], said) if sure is None else _ToldAll(labels[order], said, sure[:, order])
         return _by(wanted, told, labels[truth], strict=strict)
 
@@ -170,7 +170,7 @@ def _by(
     strict: bool = False,
 ) -> dict[str, float | None]:
     """Each score, on the inputs that have a vote; None for what cannot be computed, unless ``strict``."""
-    places = np.arange(len(right)) if votes is None else np.flatnonzero(votes != UNCOLOURED)
+    places = np.arange(len(right)) if votes is None else np.flatnonzero(votes != NO_VOTE)
     found: dict[str, float | None] = {}
     for name, scorer in wanted.items():
         try:

@@ -18,40 +18,37 @@ from folkmoot.learning.check_rows import shown_places
 from folkmoot.learning.first_votes import places
 from folkmoot.learning.participants import Participant, Task
 from folkmoot.learning.tables import rows_of, stacked
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 PUBLIC = -1  # the owner of rows whose truth all take for right
-FEW = 10  # participants, up to which each votes on its own shown rows, too, by models that have not seen them
 
 
-def held_rows(participants: Sequence[Participant], labels: Array) -> Rows:
+def held_rows(participants: Sequence[Participant], labels: Array | None) -> Rows:
     """What each participant knows of itself: its own votes on rows that it held back.
 
-    The others' votes on these are not known to it, and neither are the inputs to anybody else.
+    The others' votes on these are not known to it, and neither are the inputs to anybody else. Without
+    ``labels`` votes are numbers.
     """
-    truths, said, owners = [], [], []
-    for i, each in enumerate(participants):
-        if not each.confusion:
-            continue
-        times = [count for _, _, count in each.confusion]
-        true, voted = (_places_of([row[k] for row in each.confusion], labels) for k in (0, 1))
-        truths.append(np.repeat(true, times))
-        said.append(np.repeat(voted, times))
-        owners.append(np.full(sum(times), i))
-    if not truths:
+    there = {i: each.unseen for i, each in enumerate(participants) if each.unseen is not None}
+    if not there:
         none = np.empty(0, dtype=np.int64)
         return Rows(np.empty((len(participants), 0), dtype=np.int64), none, none)
-    owner = np.concatenate(owners)
-    votes = np.full((len(participants), len(owner)), UNCOLOURED)
-    votes[owner, np.arange(len(owner))] = np.concatenate(said)
-    return Rows(votes, np.concatenate(truths), owner)
+    owner = np.concatenate([np.full(len(truth), i) for i, (truth, _) in there.items()])
+    truth, said = (
+        np.concatenate(
+            [each[k] if labels is None else _places_of(each[k], labels) for each in there.values()]
+        )
+        for k in (0, 1)
+    )
+    gap = np.nan if labels is None else NO_VOTE
+    votes = np.full((len(participants), *said.shape), gap, dtype=said.dtype)
+    votes[owner, np.arange(len(owner))] = said
+    return Rows(votes, truth, owner)
 
 
-def _places_of(values: list[Any], labels: Array) -> Ints:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    found = places(array, labels)
-    return np.full(len(values), UNCOLOURED) if isinstance(found, str) else found
+def _places_of(values: Array, labels: Array) -> Ints:
+    found = places(values, labels)
+    return np.full(len(values), NO_VOTE) if isinstance(found, str) else found
 
 
 def chosen_rows(tasks: Sequence[Task], rows: Any, draw: np.random.Generator) -> list[Ints]:
@@ -65,7 +62,7 @@ def votes_on_shown(votes: Array, owner: Ints, own: Sequence[Array | None] | None
     A vote of a model on a row that it was fitted on says nothing of other rows: without ``own`` owners have
     none on theirs.
     """
-    gap = UNCOLOURED if votes.dtype.kind == "i" else np.nan
+    gap = NO_VOTE if votes.dtype.kind == "i" else np.nan
     votes = votes.copy()
     for i in range(len(votes)):
         mine = owner == i

@@ -17,14 +17,14 @@ from folkmoot.adversaries import Adversary, handed_in
 from folkmoot.aggregation import Answers, Plurality
 from folkmoot.aggregation.interface import ballots
 from folkmoot.arrays import Ints
-from folkmoot.council import Council
 from folkmoot.learning.first_votes import FirstVotes
 from folkmoot.learning.participants import Participant
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import Slush, SnowProtocol
 from folkmoot.protocols.thresholds import StrongConfidence
-from folkmoot.simulation.among import deliberate_among
-from folkmoot.votes import UNCOLOURED, Votes, vote_keys
+from folkmoot.simulation.council import Council
+from folkmoot.simulation.engine import deliberate_among
+from folkmoot.votes import NO_VOTE, Votes, vote_keys
 
 ROUNDS: Final = 50  # at most; in a round each honest participant asks once, on average
 _MOST: Final = 127  # classes that the kernels take; beyond, the classes of an input are numbered anew
@@ -49,7 +49,7 @@ class ProtocolWarning(UserWarning):
 
 
 @dataclass(frozen=True)
-class Talk:
+class SnowRounds:
     """How the participants of a moot deliberate."""
 
     protocol: Any
@@ -72,12 +72,16 @@ class Talk:
             )
         name = type(protocol).__name__
         if aggregation is not None:
-            raise ValueError(
-                f"{name} is for plain votes: take protocol=Council() with {type(aggregation).__name__}, or "
-                "aggregation=None"
+            raise checks.ArgumentError(
+                "{name!s} is for plain votes: leave out {aggregation}, or take a council as {protocol}",
+                name=name,
             )
         if voting != "labels":
-            raise ValueError(f"{name} is for plain votes: take protocol=Council() with voting={voting!r}")
+            raise checks.ArgumentError(
+                "{name!s} is for plain votes: leave out {voting=}, or take a council as {protocol}",
+                name=name,
+                voting=voting,
+            )
 
     def tell_scaled(self) -> None:
         """Warn if there are fewer others than the protocol asks."""
@@ -96,7 +100,7 @@ class Talk:
         """The protocol among these participants, with the thresholds that the first votes bear out."""
         n = len(self.participants)
         protocol = self.protocol.scaled(n) if self.protocol is not None else Slush(*checks.default_query(n))
-        if protocol.alpha == StrongConfidence():
+        if isinstance(protocol.alpha, StrongConfidence) and protocol.alpha.p is None:
             right, held_out = np.array([(p.right, p.held_out) for p in self.participants]).T
             protocol = replace(protocol, alpha=StrongConfidence.of_holdout(right, held_out, seen))
         found: SnowProtocol[Any] = protocol
@@ -114,7 +118,7 @@ class Talk:
     ) -> Outcome:
         """What comes of the deliberation."""
         liars = {i: liar for i, liar in (adversaries or {}).items() if i not in votes.faults}
-        seen = handed_in(votes.table, liars, truth, classes) if liars else votes.table
+        seen = handed_in(votes.table, liars, truth, classes, seed=self.seed) if liars else votes.table
         there = [i for i in range(len(votes.table)) if i not in votes.faults]
         outcome = deliberate_among(
             there,
@@ -126,7 +130,7 @@ class Talk:
             keys=vote_keys(votes.table),
             rounds=ROUNDS,
             seed=self.seed,
-            missing="uncoloured",
+            missing="present",
             repeats=repeats,
             record=record,
         )
@@ -137,8 +141,8 @@ class Talk:
         choices, places = ballots(votes.table)
         counted = Plurality().aggregate(votes.table)
         if classes <= _MOST:
-            return replace(counted, decision=self.outcome(votes, classes).decision)
+            return replace(counted, decision=self.outcome(votes, classes, record=False).decision)
         few = replace(votes, table=places)
-        held: Ints = self.outcome(few, choices.shape[1]).decision
+        held: Ints = self.outcome(few, choices.shape[1], record=False).decision
         found = np.take_along_axis(choices, np.maximum(held, 0)[:, None], axis=1)[:, 0]
-        return replace(counted, decision=np.where(held == UNCOLOURED, UNCOLOURED, found))
+        return replace(counted, decision=np.where(held == NO_VOTE, NO_VOTE, found))

@@ -15,13 +15,13 @@ from typing import Any, Final
 import numpy as np
 
 from folkmoot import checks
-from folkmoot.accuracy import share_right
 from folkmoot.arrays import Array, Bools, Ints, PartProgress
 from folkmoot.datasets import MootData, load_digits_moot
 from folkmoot.learning.base_learners import MODELS
 from folkmoot.local.processes import Member, Nodes, name_of, prepare
+from folkmoot.outcome import share_right
 from folkmoot.testing.liars import LIARS
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 WRONG_VOTES: Final = "wrong-votes"
 ATTACKS: Final = (WRONG_VOTES, *LIARS)
@@ -139,7 +139,7 @@ def _fitted(moot: LocalMoot, folder: Path, report: PartProgress | None) -> tuple
     # The first one asks; who lies or is killed is drawn among the others.
     drawn = (1 + np.random.default_rng(moot.seed).permutation(moot.nodes - 1)).tolist()
     liars, killed = drawn[: moot.malicious], drawn[moot.malicious : moot.malicious + moot.kill]
-    members, said = [], np.full((moot.nodes, moot.inputs), UNCOLOURED, dtype=np.int64)
+    members, said = [], np.full((moot.nodes, moot.inputs), NO_VOTE, dtype=np.int64)
     for place in range(moot.nodes):
         held, settings = _held_out(moot, data, place), {}
         rows, labels = data.X[data.groups == place], data.y[data.groups == place]
@@ -203,7 +203,7 @@ def _contradictions(answers: Sequence[Sequence[Any]]) -> int:
 
 
 def _numbers(decisions: Sequence[str | None]) -> Ints:
-    return np.array([UNCOLOURED if each is None else int(each) for each in decisions], dtype=np.int64)
+    return np.array([NO_VOTE if each is None else int(each) for each in decisions], dtype=np.int64)
 
 
 def _most_voted(said: Ints) -> Ints:

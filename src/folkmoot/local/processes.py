@@ -16,8 +16,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Final
 
-from folkmoot.client import Client, NodeAwayError
 from folkmoot.local.held_ports import HeldPorts
+from folkmoot.node.client import Client, NodeAwayError
 from folkmoot.node.log import Journal
 from folkmoot.node.membership import identity
 from folkmoot.node.membership.fields import toml_string

@@ -6,7 +6,7 @@ moot agreed on, the same at every node; of its own part a node knows more than o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, Literal, TypeAlias
@@ -17,41 +17,32 @@ import numpy as np
 from folkmoot.aggregation.interface import ballots
 from folkmoot.arrays import Ints
 from folkmoot.node.ballots import CERTAIN, NOTHING, there
-from folkmoot.node.certificate import Outcome, opened
+from folkmoot.node.certificate import Outcome, coin_of, opened
 from folkmoot.node.evidence import what_of
-from folkmoot.node.review import Reviewed, ballots_of, reviewed
+from folkmoot.node.review import Reviewed, answers_of, ballots_of, reviewed
 from folkmoot.node.rules.votes import count
 from folkmoot.node.session.frames import Told, read_stored
 from folkmoot.node.session.statement import Members
 from folkmoot.node.session.terms import Answers, Terms
-from folkmoot.node.storage.storage import Storage, StoredMotion
-from folkmoot.votes import UNCOLOURED
+from folkmoot.node.storage.storage import Part, Storage, StoredMotion
+from folkmoot.node.text_account import CandidateTold, TextsTold, texts_told
+from folkmoot.votes import NO_VOTE
 
 State: TypeAlias = Literal["open", "decided", "stopped"]
 Votes: TypeAlias = dict[str, int | float]
 Decision: TypeAlias = str | float | None
 
-# Lists of an account with one entry per input, and how one such entry is called.
-BY_INPUT: Final[Mapping[str, str]] = {
-    "decisions": "decision",
-    "shares": "share",
-    "first_votes": "first_votes",
-    "final_votes": "final_votes",
-    "why_undecided": "why_undecided",
-    "own_votes": "own_vote",
-}
-# ``Terms`` by the names of its fields, as people and programs give them; the header has them as an array.
-GivenTerms = msgspec.defstruct(
+# Lists of an account with one entry per input.
+BY_INPUT: Final = (
+    "decisions", "shares", "first_votes", "final_votes", "why_undecided", "own_votes", "candidates",
+)  # fmt: skip
+# ``Terms`` by the names of its fields, as JSON has them; the header has them as an array.
+NamedTerms = msgspec.defstruct(
     "Terms",
     [(field.name, field.type, field.default) for field in msgspec.structs.fields(Terms)],
     frozen=True,
     forbid_unknown_fields=True,
 )
-
-
-def terms_of(given: Any) -> Terms:
-    """The terms of a motion from what was given by name; they are not checked yet."""
-    return Terms(**msgspec.structs.asdict(given))
 
 
 class Account(msgspec.Struct, frozen=True):
@@ -71,7 +62,7 @@ class Account(msgspec.Struct, frozen=True):
         When, in seconds since 1970: by the asker's clock, and when this node heard of it.
     inputs : int
         How many inputs the asker wants decided.
-    answers : {"labels", "probabilities", "numbers"}
+    answers : {"labels", "probabilities", "numbers", "text"}
         What was asked for.
     labels, columns : list of str
         The possible answers, and what the columns of the inputs are called, if they have names.
@@ -131,6 +122,8 @@ class Account(msgspec.Struct, frozen=True):
         Why its final votes are the plurality of first votes, where it might choose.
     why : str
         Why this node gave it up.
+    candidates : list of list of CandidateTold
+        For each input of a motion about texts: what was proposed, by whom, and who chose it.
 
     Examples
     --------
@@ -150,7 +143,7 @@ class Account(msgspec.Struct, frozen=True):
     labels: list[str]
     columns: list[str]
     rule: str
-    terms: GivenTerms  # type: ignore[valid-type]
+    terms: NamedTerms  # type: ignore[valid-type]
     participants: int
     faults: int
     quorum: int
@@ -181,6 +174,7 @@ class Account(msgspec.Struct, frozen=True):
     weights: dict[str, float]
     fell_back: str
     why: str
+    candidates: list[list[CandidateTold]] = []
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,10 +198,15 @@ class Held:
 
     @property
     def final(self) -> Ints | None:
-        """(member, input): the final votes; None if there are none, or not yet."""
-        if len(self.tables) < 2:
+        """(member, input): the final votes; None if there are none, or not yet, or where they are choices."""
+        if len(self.tables) < 2 or self.stored.header.terms.answers == "text":
             return None
         return ballots_of(self.stored.header, 1).table(self.tables[1], len(self.stored.names))
+
+    @property
+    def coin(self) -> bytes:
+        """The bytes that settle ties and order candidates; empty before there is a certificate."""
+        return b"" if self.stored.certificate is None else coin_of(self.stored.certificate)
 
 
 def held(storage: Storage, name: bytes) -> Held:
@@ -241,7 +240,7 @@ def account_of(found: Held, node: str = "") -> Account:
     ``node`` is the name of the one that tells.
     """
     stored, header = found.stored, found.stored.header
-    terms, names, said = header.terms, stored.names, stored.summary
+    terms, names, part = header.terms, stored.names, stored.part
     first = found.first
     votes = None if first is None else first.asked
     asked = 0 if header.invites else header.asked
@@ -250,7 +249,8 @@ def account_of(found: Held, node: str = "") -> Account:
     kind = "labels" if terms.answers == "probabilities" and terms.polls == 2 else terms.answers
     members = Members(len(names), stored.faults, lambda *_: False)
     decisions = [_told(terms, each) for each in decided]
-    effective, alike = _independence(terms.answers, votes, decided, names)
+    texts = texts_told(header, found.tables, found.coin, stored.faults, names, decisions)
+    effective, alike = texts.independence or _independence(terms.answers, votes, decided, names)
     return Account(
         motion=stored.name.hex(),
         moot=header.moot.hex(),
@@ -263,40 +263,41 @@ def account_of(found: Held, node: str = "") -> Account:
         labels=list(terms.labels),
         columns=[column.name for column in header.schema],
         rule=terms.used_rule,
-        terms=GivenTerms(**msgspec.structs.asdict(terms)),
+        terms=NamedTerms(**msgspec.structs.asdict(terms)),
         participants=members.n,
         faults=members.faults,
         quorum=members.quorum,
         least=terms.least or members.faults + 1,
         decisions=decisions,
-        shares=_shares(kind, counted, decided),
-        first_votes=_tallies(terms.answers, terms, votes, asked),
-        final_votes=_tallies(kind, terms, found.final, asked),
+        shares=texts.shares or _shares(kind, counted, decided),
+        first_votes=texts.first_votes or _tallies(terms.answers, terms, votes, asked),
+        final_votes=texts.final_votes or _tallies(kind, terms, found.final, asked),
+        candidates=texts.candidates,
         undecided=sum(each is None for each in decisions),
-        why_undecided=_why(found, decisions, votes, counted, kind),
+        why_undecided=_why(found, decisions, votes, counted, kind, texts),
         own_votes=_own_votes(terms, votes, names.index(node) if node in names else None, asked),
         effective_votes=effective,
         alike=alike,
         took_part=[names[i] for i in sorted(found.tables[0])] if found.tables else [],
         **_who(found),
         abstained=_abstained(found, votes),
-        refused=said.get("refused", {}),
+        refused=_refused(found, votes),
         evidence={names[member]: what_of(each) for member, each in stored.evidence.items()},
         certified=stored.certificate is not None,
         invites=header.invites,
         rows=_rows(names, first),
         seconds=_seconds(stored),
-        rounds=len(said.get("rounds", [])),
-        bytes_sent=said.get("bytes_sent", 0),
-        bytes_received=said.get("bytes_received", 0),
-        weights=said.get("weights", {}),
-        fell_back=said.get("fell_back", ""),
-        why=said.get("why", ""),
+        rounds=len(part.rounds),
+        bytes_sent=part.bytes_sent,
+        bytes_received=part.bytes_received,
+        weights=part.weights,
+        fell_back=part.fell_back,
+        why=part.why,
     )
 
 
 def _seconds(stored: StoredMotion) -> float:
-    known = stored.summary.get("seconds")
+    known = stored.part.seconds
     end = stored.decided if stored.stopped is None else stored.stopped
     if known is not None or end is None:
         return float(known or 0.0)
@@ -332,26 +333,35 @@ def _abstained(found: Held, votes: Ints | None) -> dict[str, str]:
         for i in sorted(found.tables[0])
         if some[i] < inputs
     }
-    return {who: found.stored.summary.get("refused", {}).get(who, why) for who, why in told.items()}
+    return {who: stored.part.refused.get(who, why) for who, why in told.items()}
+
+
+def _refused(found: Held, votes: Ints | None) -> dict[str, str]:
+    """Who said that it takes no part, or why it has no votes; not who told why it lacks some."""
+    stored, some = found.stored, set[str]()
+    if votes is not None:
+        voted = there(stored.header.terms.answers, votes).sum(axis=1)
+        some = {name for name, many in zip(stored.names, voted.tolist(), strict=True) if many}
+    return {who: why for who, why in stored.part.refused.items() if who not in some}
 
 
 # Decisions
 
 
-def _decided(found: Held, asked: int) -> list[int | None]:
-    """The number of a label, or a multiple of the step, for each input."""
+def _decided(found: Held, asked: int) -> list[Any]:
+    """The number of a label, a multiple of the step, or a text, for each input; None for none."""
     stored = found.stored
     if stored.answer is None or stored.header.invites:
         return [None] * asked
-    none = NOTHING if stored.header.terms.answers == "numbers" else UNCOLOURED
-    answers = ballots_of(stored.header, 1).unpack(stored.answer).tolist()
+    none = NOTHING if stored.header.terms.answers == "numbers" else NO_VOTE
+    answers = answers_of(stored.header).unpack(stored.answer).tolist()
     return [None if each == none else each for each in answers]
 
 
-def _told(terms: Terms, decided: int | None) -> Decision:
+def _told(terms: Terms, decided: int | str | None) -> Decision:
     """A decision as people read it."""
-    if decided is None:
-        return None
+    if decided is None or isinstance(decided, str):
+        return decided
     return number(decided, terms.step) if terms.answers == "numbers" else terms.labels[decided]
 
 
@@ -371,14 +381,14 @@ def likeliest(answers: Answers, votes: Ints) -> Ints:
     """(member, input): votes as labels; of probabilities the likeliest, the first of equals."""
     if answers != "probabilities":
         return votes
-    return np.where(there(answers, votes), votes.argmax(axis=2), UNCOLOURED)
+    return np.where(there(answers, votes), votes.argmax(axis=2), NO_VOTE)
 
 
 def _own_votes(terms: Terms, votes: Ints | None, place: int | None, asked: int) -> list[Decision]:
     """First votes of one member, as decisions are told."""
     if votes is None or place is None:
         return [None] * asked
-    none = NOTHING if terms.answers == "numbers" else UNCOLOURED
+    none = NOTHING if terms.answers == "numbers" else NO_VOTE
     own = likeliest(terms.answers, votes[place : place + 1])[0].tolist()
     return [None if each == none else _told(terms, each) for each in own]
 
@@ -387,18 +397,18 @@ def _independence(
     answers: Answers, votes: Ints | None, decided: Sequence[int | None], names: Sequence[str]
 ) -> tuple[float | None, list[list[str]]]:
     """How many independent votes the members' are worth, and who departs from the decisions together."""
-    if votes is None or answers == "numbers":
+    if votes is None or answers in ("numbers", "text"):
         return None, []
     from folkmoot.comparing.independence import find_independence  # brings scipy's graphs
 
-    answer = np.array([UNCOLOURED if each is None else each for each in decided], dtype=np.int64)
+    answer = np.array([NO_VOTE if each is None else each for each in decided], dtype=np.int64)
     told = find_independence(likeliest(answers, votes).astype(np.int64), None, answer, names)
     worth = None if told.votes is None else round(told.votes, 2)
     return worth, [list(group) for group in told.groups]
 
 
 def _shares(kind: Answers, votes: Ints | None, decided: Sequence[int | None]) -> list[float | None]:
-    if votes is None or kind == "numbers":
+    if votes is None or kind in ("numbers", "text"):
         return [None] * len(decided)
     flat = likeliest(kind, votes)
     choices, places = ballots(flat)
@@ -406,7 +416,7 @@ def _shares(kind: Answers, votes: Ints | None, decided: Sequence[int | None]) ->
     found: list[float | None] = []
     for i, own in enumerate(decided):
         told = dict(zip(choices[i].tolist(), counts[i].tolist(), strict=True))
-        told.pop(UNCOLOURED, None)
+        told.pop(NO_VOTE, None)
         most = told.get(own, 0) if own is not None else max(told.values(), default=0)
         total = sum(told.values())
         found.append(round(most / total, 6) if total else None)
@@ -415,7 +425,7 @@ def _shares(kind: Answers, votes: Ints | None, decided: Sequence[int | None]) ->
 
 def _tallies(kind: Answers, terms: Terms, votes: Ints | None, asked: int) -> list[Votes]:
     """What was voted on each input, in numbers that people read."""
-    if votes is None:
+    if votes is None or kind == "text":
         return [{} for _ in range(asked)]
     if kind == "numbers":
         return [_span(votes[:, i], terms.step) for i in range(asked)]
@@ -428,7 +438,7 @@ def _tallies(kind: Answers, terms: Terms, votes: Ints | None, asked: int) -> lis
     choices, places = ballots(votes)
     counts = count(places, choices.shape[1])
     return [
-        {terms.labels[c]: many for c, many in zip(chosen, told, strict=True) if c != UNCOLOURED and many}
+        {terms.labels[c]: many for c, many in zip(chosen, told, strict=True) if c != NO_VOTE and many}
         for chosen, told in zip(choices.tolist(), counts.tolist(), strict=True)
     ]
 
@@ -444,7 +454,12 @@ def _span(column: Ints, step: float) -> Votes:
 
 
 def _why(
-    found: Held, decisions: Sequence[Decision], first: Ints | None, counted: Ints | None, kind: Answers
+    found: Held,
+    decisions: Sequence[Decision],
+    first: Ints | None,
+    counted: Ints | None,
+    kind: Answers,
+    texts: TextsTold,
 ) -> list[str | None]:
     """Why each input has no decision; None where it has one."""
     stored = found.stored
@@ -452,7 +467,9 @@ def _why(
     if stored.state == "open":
         general = "the motion is still open"
     elif stored.state == "stopped":
-        general = f"this node gave the motion up: {stored.summary.get('why') or 'it says no more'}"
+        general = f"this node gave the motion up: {stored.part.why or 'it says no more'}"
+    elif texts.why:
+        return [why if each is None else None for why, each in zip(texts.why, decisions, strict=True)]
     elif first is None or counted is None:
         general = "the asker did not tell which inputs are its own"
     if general or first is None or counted is None:
@@ -487,7 +504,7 @@ def _why_one(found: Held, first: Ints, counted: Ints, kind: Answers) -> str:
 
 
 def _count(terms: Terms, column: Ints) -> dict[str, int]:
-    labels, many = np.unique(column[column != UNCOLOURED], return_counts=True)
+    labels, many = np.unique(column[column != NO_VOTE], return_counts=True)
     return dict(zip((terms.labels[c] for c in labels.tolist()), many.tolist(), strict=True))
 
 
@@ -498,7 +515,7 @@ def account_of_outcome(outcome: Outcome, names: Sequence[str], data: bytes) -> A
     """What a certificate says: the same, without what only a node knows."""
     stored = StoredMotion(
         outcome.motion, outcome.header.encoded(), b"", [""] * outcome.n, list(names), outcome.faults,
-        outcome.header.created, 0.0, outcome.header.created, None, {"seconds": 0.0}, outcome.answer, data,
+        outcome.header.created, 0.0, outcome.header.created, None, Part(seconds=0.0), outcome.answer, data,
         {}, {},
     )  # fmt: skip
     return account_of(Held(stored, [poll.votes for poll in outcome.polls], outcome))

@@ -9,25 +9,28 @@ import numpy as np
 
 from folkmoot.arrays import Ints
 from folkmoot.node.ballots import NOTHING, there
-from folkmoot.node.review import ballots_of, reviewed
+from folkmoot.node.choices import texts_of
+from folkmoot.node.review import answers_of, reviewed
 from folkmoot.node.rules.dawid_skene import dawid_skene
 from folkmoot.node.rules.numbers import median, trimmed_mean
 from folkmoot.node.rules.pools import pool
 from folkmoot.node.rules.votes import Decided, plurality, weighted
 from folkmoot.node.session.header import Header
 from folkmoot.node.session.terms import Terms
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 
 def answer_of(header: Header, tables: list[dict[int, bytes]], coin: bytes, n: int, faults: int) -> bytes:
-    """What the members decided: labels or numbers, as final votes are written; of an invitation nothing.
+    """The decision of the members: labels, numbers or texts; of an invitation nothing.
 
     ``tables`` are the votes of each poll by member, ``coin`` is the value of the first poll's commitments.
     """
     if header.invites:
         return b""
     terms = header.terms
-    written = ballots_of(header, 1)  # answers are written as final votes
+    written = answers_of(header)
+    if terms.answers == "text":
+        return written.pack(texts_of(header, tables, coin, faults))
     first = reviewed(header, tables[0], n).asked
     if first is None:  # the asker has not told which inputs are its own
         return written.pack(written.nothing())
@@ -65,7 +68,7 @@ def _with_first_votes(terms: Terms, decision: Ints, first: Ints, least: int) -> 
         favoured = (chosen == first.max(axis=2)) & (chosen > 0)
     else:
         favoured = first == decision
-    return np.where(favoured.sum(axis=0) >= least, decision, UNCOLOURED)
+    return np.where(favoured.sum(axis=0) >= least, decision, NO_VOTE)
 
 
 def digest_of(motion: bytes, answer: bytes) -> bytes:

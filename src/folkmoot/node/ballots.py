@@ -1,25 +1,35 @@
 """Votes as bytes, one encoding each: labels in as few bits as they need, probabilities in 8, numbers in 64.
 
+Texts are an array of objects in memory, None for no text, and MessagePack as bytes.
+
 No bytes at all are a ballot as well: of a member that votes on nothing.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final, TypeAlias
 
+import msgspec
 import numpy as np
 
+from folkmoot.aggregation.texts import LONGEST
 from folkmoot.arrays import Array, Bools, Floats, Ints
 from folkmoot.node.rules.numbers import MOST
 from folkmoot.node.session.terms import Answers
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 CERTAIN: Final = 255  # the levels of a ballot's row add up to this
 NOTHING: Final = -(1 << 63)  # no number
+MOST_TEXTS: Final = 1 << 16  # bytes of the texts of a member: everybody finds the normal form of each
+_AROUND: Final = 8  # bytes of a text beside its letters
+
+_Text: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST)]
+_TEXTS: Final = msgspec.msgpack.Decoder(tuple[_Text | None, ...])
+_ENCODER: Final = msgspec.msgpack.Encoder()
 
 
 class Ballots:
-    """How votes on so many inputs are written: labels (input,), probabilities (input, class), numbers."""
+    """How votes on so many inputs are written: one each (input,), or probabilities (input, class)."""
 
     def __init__(self, answers: Answers, inputs: int, classes: int = 0) -> None:
         self.answers, self.inputs, self.classes = answers, inputs, classes
@@ -27,9 +37,11 @@ class Ballots:
     def nothing(self) -> Ints:
         """No vote on any input."""
         if self.answers == "labels":
-            return np.full(self.inputs, UNCOLOURED, dtype=np.int64)
+            return np.full(self.inputs, NO_VOTE, dtype=np.int64)
         if self.answers == "numbers":
             return np.full(self.inputs, NOTHING, dtype=np.int64)
+        if self.answers == "text":
+            return np.full(self.inputs, None, dtype=object)
         return np.zeros((self.inputs, self.classes), dtype=np.int64)
 
     def pack(self, votes: Ints) -> bytes:
@@ -38,12 +50,16 @@ class Ballots:
             bits = self.classes.bit_length()
             spread = ((votes[:, None] + 1) >> np.arange(bits)) & 1
             return np.packbits(spread.astype(np.uint8), bitorder="little").tobytes()
+        if self.answers == "text":
+            return _ENCODER.encode(tuple(votes.tolist()))
         return votes.astype("<i8" if self.answers == "numbers" else np.uint8).tobytes()
 
     def unpack(self, data: bytes) -> Ints:
         """The votes in these bytes; ValueError unless they are what ``pack`` makes of them."""
         if not data:
             return self.nothing()
+        if self.answers == "text":
+            return self._texts(data)
         if len(data) != self.size:
             raise ValueError(f"votes on {self.inputs} inputs must have {self.size} bytes: got {len(data)}")
         if self.answers == "labels":
@@ -66,9 +82,26 @@ class Ballots:
             raise ValueError(f"levels of an input must add up to {CERTAIN}, or to 0")
         return levels
 
+    def _texts(self, data: bytes) -> Ints:
+        if len(data) > MOST_TEXTS:
+            raise ValueError(f"texts on all inputs must have at most {MOST_TEXTS:,} bytes: got {len(data):,}")
+        found = _TEXTS.decode(data)  # a DecodeError is a ValueError
+        if len(found) != self.inputs or _ENCODER.encode(found) != data:
+            raise ValueError(f"texts must be as many as inputs, {self.inputs}, encoded in the one right way")
+        votes: Array = self.nothing()
+        votes[:] = list(found)
+        return votes
+
+    @property
+    def most_text(self) -> int:
+        """Bytes of UTF-8 that a text may have, so that those on all inputs fit into a ballot."""
+        return MOST_TEXTS // self.inputs - _AROUND
+
     @property
     def size(self) -> int:
-        """Bytes of votes."""
+        """Bytes of votes; of texts the most that they may have."""
+        if self.answers == "text":
+            return self.inputs * (min(4 * LONGEST, self.most_text) + _AROUND)
         if self.answers == "labels":
             return -(-self.inputs * self.classes.bit_length() // 8)
         return self.inputs * (8 if self.answers == "numbers" else self.classes)
@@ -93,7 +126,9 @@ class Ballots:
 def there(answers: Answers, table: Array) -> Bools:
     """(member, input): whether there is a vote."""
     if answers == "labels":
-        return np.asarray(table != UNCOLOURED)
+        return np.asarray(table != NO_VOTE)
+    if answers == "text":
+        return np.asarray(table != None, dtype=bool)  # noqa: E711
     return np.asarray(table != NOTHING) if answers == "numbers" else np.asarray(table.sum(axis=2) > 0)
 
 

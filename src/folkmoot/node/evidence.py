@@ -9,7 +9,7 @@ certificate will do: its place may have been another.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 import msgspec
 
@@ -19,7 +19,6 @@ from folkmoot.node.rosters.successor import change_of
 from folkmoot.node.session.book import Evidence, contradict
 from folkmoot.node.session.statement import Kind, Said
 
-FORMAT: Final = "folkmoot evidence 2"
 MOST_BYTES: Final = 4096  # of a file
 _KINDS: Final = {
     Kind.COMMIT: "two commitments to votes",
@@ -50,6 +49,16 @@ class Proven:
     what: str
     motion: str  # "" if it is about a roster
     roster: str  # the digest of the roster whose successor it is about; "" if it is about a motion
+
+    kind: ClassVar = "evidence"
+
+    def __str__(self) -> str:
+        about = (
+            f"in motion {self.motion[:12]}"
+            if self.motion
+            else f"about the successor of roster {self.roster[:12]}"
+        )
+        return f"the evidence holds: {self.participant.name} contradicted itself {about}: {self.what}"
 
 
 _DECODER: Final = msgspec.json.Decoder(EvidenceFile)

@@ -9,6 +9,7 @@ from typing import Final, TextIO
 
 import msgspec
 
+from folkmoot.checks import ArgumentError
 from folkmoot.files.terminal import printable
 
 LEVELS: Final = ("debug", "info", "warning", "error")
@@ -19,7 +20,11 @@ class Journal:
 
     def __init__(self, level: str = "info", stream: TextIO | None = None) -> None:
         if level not in LEVELS:
-            raise ValueError(f"the log level must be one of {', '.join(LEVELS)}: got {level!r}")
+            raise ArgumentError(
+                "{log_level} must be one of {known!s}: got {log_level!r}",
+                log_level=level,
+                known=", ".join(LEVELS),
+            )
         self._least = LEVELS.index(level)
         self._stream = stream
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 
 from folkmoot.aggregation import FinalVotes, HoldoutTrust, Known, OwnAggregation, PeerReview, Rows
+from folkmoot.aggregation.interface import Kind
 from folkmoot.aggregation.own import Finals
 from folkmoot.arrays import Array, Bools, Floats, Ints
 from folkmoot.node.ballots import CERTAIN, on_grid, there
@@ -19,7 +20,7 @@ from folkmoot.node.review import Reviewed, ballots_of, reviewed
 from folkmoot.node.rules.numbers import MOST
 from folkmoot.node.session.header import Header
 from folkmoot.node.session.terms import Terms
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 _PUBLIC: Final = -1
 _NO_ORDER: Final = "the asker has not told which inputs are its own"
@@ -70,12 +71,18 @@ class OwnVotes:
 
 
 def final_votes(
-    header: Header, n: int, me: int, tables: list[dict[int, bytes]], knowledge: Knowledge
+    header: Header,
+    n: int,
+    me: int,
+    tables: list[dict[int, bytes]],
+    knowledge: Knowledge,
+    inputs: Array | None = None,
 ) -> OwnVotes:
     """What this member votes in the end.
 
     It goes by peer review if there are validation rows or a track record, else by holdout trust; where
-    neither tells it whom to believe, by the plurality of first votes (numbers: their median).
+    neither tells it whom to believe, by the plurality of first votes (numbers: their median). With the inputs
+    of the motion, peer review weighs votes by the validation rows that are near.
     """
     written = ballots_of(header, 1)
     first = reviewed(header, tables[0], n)
@@ -85,7 +92,7 @@ def final_votes(
     table = _opened(terms, first.asked)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of inputs that nobody has voted on
-        found, why = _decided(terms, table, me, first, knowledge)
+        found, why = _decided(terms, table, me, first, knowledge, inputs)
     votes = found.votes[me]
     weights = np.ones(n) if found.weights is None else found.weights[me]
     if terms.answers == "numbers":
@@ -95,15 +102,17 @@ def final_votes(
 
 
 def _decided(
-    terms: Terms, table: Array, me: int, first: Reviewed, knowledge: Knowledge
+    terms: Terms, table: Array, me: int, first: Reviewed, knowledge: Knowledge, inputs: Array | None
 ) -> tuple[FinalVotes, str | None]:
     """The final votes of the first rule that can tell, and why the plurality if none can."""
     reasons: list[str] = []
     n = len(table)
     record = _public(terms, n, knowledge)
-    shown = _joined(_shown(terms, first), record)
+    shown = _joined(_shown(terms, first, inputs), record)
     if shown is not None:
-        found = _by(PeerReview(), table, shown, me, terms)
+        asked = None if inputs is None or first.asked_at is None else inputs[first.asked_at]
+        # A forest would take a node minutes where many rows are shown.
+        found = _by(PeerReview(expert=None), table, shown, me, terms, asked)
         if me not in found.fell_back:
             return found, None
         reasons.append(f"peer review: {found.fell_back[me]}")
@@ -118,11 +127,23 @@ def _decided(
     return found, "; ".join(reasons) or _NOTHING
 
 
-def _by(rule: OwnAggregation, table: Array, rows: Rows | None, me: int, terms: Terms) -> FinalVotes:
+def _by(
+    rule: OwnAggregation,
+    table: Array,
+    rows: Rows | None,
+    me: int,
+    terms: Terms,
+    inputs: Array | None = None,
+) -> FinalVotes:
     """A rule, on so many inputs at a time that they fit into memory."""
     known = Known(classes=len(terms.labels) or None, rows=rows, judges=np.array([me]))
     most = max(_MOST_CELLS // (len(table) * max(len(terms.labels), 1)), 1000)
-    parts = [rule.final_votes(table[:, i : i + most], known) for i in range(0, max(table.shape[1], 1), most)]
+    starts = range(0, max(table.shape[1], 1), most)
+    some = [None if inputs is None else inputs[i : i + most] for i in starts]
+    parts = [
+        rule.final_votes(table[:, i : i + most], replace(known, inputs=each))
+        for i, each in zip(starts, some, strict=True)
+    ]
     votes = np.concatenate([part.votes for part in parts], axis=1)
     fell_back = {who: why for part in parts for who, why in part.fell_back.items()}
     return replace(parts[0], votes=votes, probabilities=None, fell_back=fell_back)
@@ -130,7 +151,7 @@ def _by(rule: OwnAggregation, table: Array, rows: Rows | None, me: int, terms: T
 
 def _by_plurality(table: Array, me: int, terms: Terms) -> FinalVotes:
     known = Known(classes=len(terms.labels) or None)
-    finals = Finals(table, terms.answers, known)
+    finals = Finals(table, cast("Kind", terms.answers), known)  # texts have choices instead
     finals.fall_back(me, "")
     return finals.done()
 
@@ -147,11 +168,12 @@ def _opened(terms: Terms, votes: Ints) -> Array:
     return votes
 
 
-def _shown(terms: Terms, first: Reviewed) -> Rows | None:
+def _shown(terms: Terms, first: Reviewed, inputs: Array | None) -> Rows | None:
     if not len(first.owner):
         return None
     truth = first.truth * terms.step if terms.answers == "numbers" else first.truth
-    return Rows(_opened(terms, first.rows), truth, first.owner)
+    shown = None if inputs is None or first.rows_at is None else inputs[first.rows_at]
+    return Rows(_opened(terms, first.rows), truth, first.owner, shown)
 
 
 def _public(terms: Terms, n: int, knowledge: Knowledge) -> Rows | None:
@@ -163,7 +185,7 @@ def _public(terms: Terms, n: int, knowledge: Knowledge) -> Rows | None:
         raise ValueError(f"a record must have a row for each of {n} members: got the shape {record.shape}")
     if terms.answers == "probabilities" and record.ndim == 2:
         classes = np.arange(len(terms.labels))
-        record = np.where((record != UNCOLOURED)[:, :, None], record[:, :, None] == classes, np.nan)
+        record = np.where((record != NO_VOTE)[:, :, None], record[:, :, None] == classes, np.nan)
     return Rows(record, knowledge.record_truth, np.full(record.shape[1], _PUBLIC))
 
 
@@ -173,7 +195,7 @@ def _held(terms: Terms, n: int, me: int, knowledge: Knowledge) -> Rows:
     if said.shape != truth.shape:
         raise ValueError(f"a holdout must have a truth for every answer: got {said.shape} and {truth.shape}")
     numbers = terms.answers == "numbers"
-    votes = np.full((n, len(said)), np.nan) if numbers else np.full((n, len(said)), UNCOLOURED)
+    votes = np.full((n, len(said)), np.nan) if numbers else np.full((n, len(said)), NO_VOTE)
     votes[me] = said
     return Rows(votes, truth, np.full(len(said), me))
 
@@ -194,4 +216,4 @@ def _joined(one: Rows | None, other: Rows | None) -> Rows | None:
 
 def _likeliest(table: Floats) -> Ints:
     known = ~np.isnan(table).any(axis=2)
-    return np.where(known, np.nan_to_num(table).argmax(axis=2), UNCOLOURED)
+    return np.where(known, np.nan_to_num(table).argmax(axis=2), NO_VOTE)

@@ -14,9 +14,9 @@ from folkmoot.arrays import Ints
 from folkmoot.node.account import Held, account_of, likeliest
 from folkmoot.node.evidence import what_of
 from folkmoot.outcome import Turns
-from folkmoot.player.form import Input, Moot, Talk, closest_first
+from folkmoot.player.form import Input, ShownMoot, ShownRun, closest_first
 from folkmoot.player.page import player_data, player_page
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 _SHOWN: Final = 24  # inputs
 
@@ -26,8 +26,8 @@ def motion_page(found: Held) -> str:
     stored, header = found.stored, found.stored.header
     terms = header.terms
     name = stored.name.hex()[:12]
-    if terms.answers == "numbers" or header.invites:
-        what = "invites validation rows" if header.invites else "is about numbers"
+    if terms.answers in ("numbers", "text") or header.invites:
+        what = "invites validation rows" if header.invites else f"is about {terms.answers}"
         raise ValueError(f"a page plays votes for labels, and motion {name} {what}")
     if found.outcome is None or found.first is None or found.first.asked is None:
         raise ValueError(f"motion {name} is not decided at this node: its page is there once it is")
@@ -35,16 +35,16 @@ def motion_page(found: Held) -> str:
     first = likeliest(terms.answers, found.first.asked)
     end = first if found.final is None else found.final
     number = {label: place for place, label in enumerate(terms.labels)}
-    decisions = np.array([number.get(str(each), UNCOLOURED) for each in account.decisions])
+    decisions = np.array([number.get(str(each), NO_VOTE) for each in account.decisions])
     chosen = closest_first([(first, decisions)], len(terms.labels))[:_SHOWN]
     told = {i: number[label] for i, label in stored.truths.items()}
-    moot = Moot(
+    moot = ShownMoot(
         name=f"motion {name}",
         rule=_rule(account.rule, terms.protocol, found.final),
         names=stored.names,
         honest=np.isin(np.arange(len(stored.names)), sorted(found.tables[0])),
         talks=[
-            Talk(first[:, i], Turns.none(len(terms.labels)), int(decisions[i]), end[:, i]) for i in chosen
+            ShownRun(first[:, i], Turns.none(len(terms.labels)), int(decisions[i]), end[:, i]) for i in chosen
         ],
         inputs=account.inputs,
         undecided=account.undecided,
@@ -53,7 +53,7 @@ def motion_page(found: Held) -> str:
     )
     data: dict[str, Any] = player_data(
         list(terms.labels),
-        [Input(f"input {i}", told.get(i, UNCOLOURED)) for i in chosen],
+        [Input(f"input {i}", told.get(i, NO_VOTE)) for i in chosen],
         [moot],
         noun="accused",
         node=True,

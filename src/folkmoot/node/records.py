@@ -12,14 +12,18 @@ from typing import Final
 
 import numpy as np
 
-from folkmoot.accuracy import laplace_accuracy, log_odds
 from folkmoot.arrays import Ints
 from folkmoot.node.account import held, likeliest
+from folkmoot.node.membership.roster import Roster
+from folkmoot.node.own import Knowledge
 from folkmoot.node.rosters.chronicle import Renewals
+from folkmoot.node.service.holdout import Holdout, number_of
 from folkmoot.node.service.interface import Record
+from folkmoot.node.session.header import Header
 from folkmoot.node.storage.database import DamagedError
 from folkmoot.node.storage.storage import Storage, StoredMotion
-from folkmoot.votes import UNCOLOURED
+from folkmoot.outcome import laplace_accuracy, log_odds
+from folkmoot.votes import NO_VOTE
 
 # Inputs of earlier motions that are learnt from, the newest. More would let one motion keep the model from
 # others: with 500, final votes of the largest motion that is allowed take 5 to 8 s of a processor.
@@ -36,7 +40,7 @@ def read_records(storage: Storage) -> dict[str, Record]:
         for member, said in enumerate(votes):
             who = renewals.newest(stored.members[member])
             for place, label in stored.truths.items():
-                if said[place] != UNCOLOURED:
+                if said[place] != NO_VOTE:
                     voted[who] = voted.get(who, 0) + 1
                     right[who] = right.get(who, 0) + int(said[place] == number.get(label, -2))
     return {
@@ -57,12 +61,10 @@ def known_votes(storage: Storage, members: Sequence[str], labels: Sequence[str])
     columns: list[Ints] = []
     truths: list[int] = []
     for stored, votes in _told(storage):
-        renamed = np.array(
-            [*(number.get(label, UNCOLOURED) for label in stored.header.terms.labels), UNCOLOURED]
-        )
+        renamed = np.array([*(number.get(label, NO_VOTE) for label in stored.header.terms.labels), NO_VOTE])
         for i, label in sorted(stored.truths.items()):
             if label in number:
-                column = np.full(len(members), UNCOLOURED, dtype=np.int64)
+                column = np.full(len(members), NO_VOTE, dtype=np.int64)
                 for member, fingerprint in enumerate(stored.members):
                     now = place.get(renewals.newest(fingerprint))
                     if now is not None:
@@ -72,6 +74,21 @@ def known_votes(storage: Storage, members: Sequence[str], labels: Sequence[str])
     if not truths:
         return np.empty((len(members), 0), dtype=np.int64), np.empty(0, dtype=np.int64)
     return np.stack(columns[-MOST_KNOWN:], axis=1), np.array(truths[-MOST_KNOWN:], dtype=np.int64)
+
+
+def knowledge(storage: Storage, holdout: Holdout, header: Header, roster: Roster) -> Knowledge:
+    """The rows of this node and the records of others, for its final votes in a motion."""
+    truth, said = zip(*holdout.pairs, strict=True) if len(holdout) else ((), ())
+    if header.terms.answers == "numbers":
+        return Knowledge(np.array([*map(number_of, said)]), np.array([*map(number_of, truth)]))
+    number = {label: place for place, label in enumerate(header.terms.labels)}
+    known = [i for i, label in enumerate(truth) if label in number]
+    members = [member.fingerprint for member in roster]
+    return Knowledge(
+        np.array([number.get(said[i], NO_VOTE) for i in known], dtype=np.int64),
+        np.array([number[truth[i]] for i in known], dtype=np.int64),
+        *known_votes(storage, members, header.terms.labels),
+    )
 
 
 def weights_of(storage: Storage, members: Sequence[str], classes: int) -> list[float]:
@@ -102,5 +119,5 @@ def _told(storage: Storage) -> Iterator[tuple[StoredMotion, Ints]]:
             first = found.first
             if first is not None and first.asked is not None:
                 votes = likeliest(found.stored.header.terms.answers, first.asked).copy()
-                votes[list(found.stored.evidence)] = UNCOLOURED
+                votes[list(found.stored.evidence)] = NO_VOTE
                 yield found.stored, votes

@@ -20,6 +20,7 @@ import numpy as np
 
 from folkmoot.arrays import Array, Ints
 from folkmoot.node.ballots import Ballots
+from folkmoot.node.choices import are_choices
 from folkmoot.node.session.header import MOST_INPUTS, Header
 from folkmoot.node.session.terms import MOST_ROWS
 
@@ -63,11 +64,19 @@ _DECODER: Final = msgspec.msgpack.Decoder(FirstVotes)
 
 
 def ballots_of(header: Header, poll: int) -> Ballots:
-    """How votes of a poll are written. Final votes on probabilities are labels, on the asker's inputs."""
+    """How votes of a poll are written. Final votes on probabilities are labels, on the asker's inputs.
+
+    Final votes on texts are choices (``folkmoot.node.choices``).
+    """
     answers, labels = header.terms.answers, len(header.terms.labels)
     if poll == 0:
         return Ballots(answers, header.inputs, labels)
     return Ballots("labels" if answers == "probabilities" else answers, header.asked, labels)
+
+
+def answers_of(header: Header) -> Ballots:
+    """How the answer of a motion is written: as final votes; of texts, as one member's proposals."""
+    return ballots_of(header, 1)
 
 
 def truths_of(header: Header, rows: int) -> Ballots:
@@ -83,6 +92,8 @@ def judge_of(header: Header, poll: int, n: int) -> Callable[[int, bytes], bool]:
         return lambda _, data: len(data) in (0, size)
     if poll == 0 and header.rows:
         return lambda member, data: not data or _is_first(header, n, member, data)
+    if poll == 1 and header.terms.answers == "text":
+        return lambda _, data: are_choices(data, header.inputs)
     form = ballots_of(header, poll)
     return lambda _, data: form.is_ballot(data)
 
@@ -203,12 +214,16 @@ class Reviewed:
         (member, row, ...): votes on validation rows.
     truth, owner : ndarray of int, shape (row,)
         What its owner says of each row, and whose it is.
+    asked_at, rows_at : ndarray of int, optional
+        Where the asker's inputs, and validation rows, stand among all inputs.
     """
 
     asked: Ints | None
     rows: Ints
     truth: Ints
     owner: Ints
+    asked_at: Ints | None = None
+    rows_at: Ints | None = None
 
 
 def reviewed(header: Header, table: Mapping[int, bytes], n: int) -> Reviewed:
@@ -232,4 +247,4 @@ def reviewed(header: Header, table: Mapping[int, bytes], n: int) -> Reviewed:
         said = truths_of(header, len(places)).unpack(ballot.truths)
         truth[places[mine]], named[places[mine]] = said[mine], member
     rows = np.flatnonzero(named >= 0)
-    return Reviewed(votes[:, asked], votes[:, rows], truth[rows], whose[rows])
+    return Reviewed(votes[:, asked], votes[:, rows], truth[rows], whose[rows], asked, rows)

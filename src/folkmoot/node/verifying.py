@@ -14,7 +14,7 @@ from folkmoot.node import certificate
 from folkmoot.node.account import Account, account_of_outcome
 from folkmoot.node.certificate import CAVEAT, Outcome
 from folkmoot.node.evidence import Proven, check_evidence
-from folkmoot.node.membership.roster import Member, Roster
+from folkmoot.node.membership.roster import Roster
 from folkmoot.node.rosters.chronicle import Proposal
 from folkmoot.node.rosters.roster_file import read_roster_text
 from folkmoot.node.storage.audit import check_export, check_goes_on
@@ -46,28 +46,6 @@ class Motion:
             f"the certificate holds: a quorum signed the votes of motion {self.account.motion[:12]} by "
             f"{self.account.asker}, and they decide {decided} of {self.account.inputs} inputs; {CAVEAT}"
         )
-
-
-@dataclass(frozen=True)
-class Accused:
-    """What a file of evidence proves."""
-
-    kind: ClassVar[Kind] = "evidence"
-    proven: Proven
-
-    @property
-    def participant(self) -> Member:
-        """Against whom."""
-        return self.proven.participant
-
-    def __str__(self) -> str:
-        found = self.proven
-        about = (
-            f"in motion {found.motion[:12]}"
-            if found.motion
-            else f"about the successor of roster {found.roster[:12]}"
-        )
-        return f"the evidence holds: {found.participant.name} contradicted itself {about}: {found.what}"
 
 
 @dataclass(frozen=True)
@@ -113,7 +91,7 @@ class Succeeds:
         )
 
 
-Verified: TypeAlias = Motion | Accused | Log | Succeeds
+Verified: TypeAlias = Motion | Proven | Log | Succeeds
 
 
 def kind_of(data: bytes, name: str = "the file") -> Kind:
@@ -143,7 +121,7 @@ def verify(data: bytes, roster: Roster, *, earlier: bytes | None = None) -> Veri
 
     Returns
     -------
-    Motion, Accused, Log or Succeeds
+    Motion, Proven, Log or Succeeds
         What the file is, and what it shows; ``str`` of it is one sentence.
 
     Raises
@@ -160,7 +138,7 @@ def verify(data: bytes, roster: Roster, *, earlier: bytes | None = None) -> Veri
         outcome = certificate.verify(data, roster)
         return Motion(outcome, account_of_outcome(outcome, [member.name for member in roster], data))
     if kind == "evidence":
-        return Accused(check_evidence(data, roster))
+        return check_evidence(data, roster)
     if kind == "roster":
         return Succeeds(read_roster_text(data, roster))
     return _log(data, roster, earlier)

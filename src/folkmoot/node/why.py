@@ -18,7 +18,7 @@ from folkmoot.node.answer import answer_of
 from folkmoot.node.ballots import CERTAIN, NOTHING
 from folkmoot.node.certificate import coin_of
 from folkmoot.node.session.terms import Answers
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 Vote: TypeAlias = str | float | dict[str, float] | None  # a label, a number, or probabilities
 _DIGITS: Final = 3  # of probabilities in text
@@ -69,12 +69,18 @@ class Why(msgspec.Struct, frozen=True):
             told = [f"It is the {self.rule} of {_of(self.voters, 'final')} votes; {self.faults} may lie."]
         else:
             polled = "final" if any(each.final is not None for each in self.voters) else "first"
+            when = "chosen it" if self.answers == "text" else "voted for it at first"
             told = [
                 f"It was decided by {self.rule} of {_of(self.voters, polled)} {polled} votes; "
-                f"{self.least} must have voted for it at first."
+                f"{self.least} must have {when}."
             ]
-        lines = [[each.name, _said(each.first), _said(each.final), *self._more(each)] for each in self.voters]
-        titles = ["member", "first vote", "final vote", *(["weight"] if self._weighs else []), ""]
+        final = any(each.final is not None for each in self.voters)
+        lines = [
+            [each.name, _said(each.first), *([_said(each.final)] if final else []), *self._more(each)]
+            for each in self.voters
+        ]
+        titles = ["member", "first vote", *(["final vote"] if final else [])]
+        titles += [*(["weight"] if self._weighs else []), ""]
         told += _table([titles, *lines])
         if self.holds is not None:
             found = "gives the answer that was decided" if self.holds else "GIVES ANOTHER ANSWER"
@@ -104,6 +110,9 @@ def why(found: Held, place: int) -> Why:
     first = _votes(terms.answers, asked, place, terms.labels, terms.step, len(stored.names))
     kind: Answers = "labels" if terms.answers == "probabilities" else terms.answers
     final = _votes(kind, found.final, place, terms.labels, terms.step, len(stored.names))
+    if terms.answers == "text" and account.candidates:
+        chosen = {name: each.text for each in account.candidates[place] for name in each.chosen_by}
+        final = [chosen.get(name) for name in stored.names]
     voters = [
         Voter(
             name, first[i], final[i], float(weights[i]) if weights else 1.0, account.weights.get(name),
@@ -136,8 +145,10 @@ def _votes(
     column = votes[:, place]
     if kind == "numbers":
         return [None if each == NOTHING else number(each, step) for each in column.tolist()]
+    if kind == "text":
+        return list(column.tolist())
     if kind == "labels":
-        return [None if each == UNCOLOURED else labels[each] for each in column.tolist()]
+        return [None if each == NO_VOTE else labels[each] for each in column.tolist()]
     return [
         {labels[c]: round(level / CERTAIN, 6) for c, level in enumerate(row) if level} or None
         for row in column.tolist()

@@ -68,7 +68,7 @@ def patience(counter: Ints) -> Ints:
 
 
 @dataclass
-class Ballots:
+class StatedBallots:
     """What nodes say on each input: a label, or NONE, for each phase and counter.
 
     ``said[COMMIT, n - 1]`` is what they vote to commit at counter n.
@@ -87,15 +87,15 @@ class Ballots:
         return cls(said, np.zeros((nodes, inputs), dtype=np.int64), empty, empty.copy())
 
     @classmethod
-    def like(cls, other: Ballots) -> Self:
+    def like(cls, other: StatedBallots) -> Self:
         """Nothing is said yet by as many on as many inputs."""
         return cls.none(other.said.shape[1], *other.counter.shape)
 
-    def part(self, rows: Any = slice(None), inputs: Any = slice(None)) -> Ballots:
+    def part(self, rows: Any = slice(None), inputs: Any = slice(None)) -> StatedBallots:
         """A copy of what some nodes say on some of the inputs."""
-        return Ballots(*(np.array(each[..., rows, :][..., inputs]) for each in vars(self).values()))
+        return StatedBallots(*(np.array(each[..., rows, :][..., inputs]) for each in vars(self).values()))
 
-    def put(self, rows: Ints, own: Ballots) -> None:
+    def put(self, rows: Ints, own: StatedBallots) -> None:
         """These nodes say this from now on."""
         for mine, theirs in zip(vars(self).values(), vars(own).values(), strict=True):
             mine[..., rows, :] = theirs

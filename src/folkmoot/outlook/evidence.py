@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from folkmoot.arrays import Bools, Colours, Ints
-from folkmoot.outlook.ballots import Ballots, Phase
+from folkmoot.outlook.ballots import Phase, StatedBallots
 from folkmoot.outlook.quorum_set import QuorumSet
 
 
-class Listening:
+class ListeningNode:
     """The quorum sets of all nodes, by ``names``: a row for each unlike set, inner ones too."""
 
     def __init__(self, names: Sequence[str], sets: Sequence[QuorumSet | None]) -> None:
@@ -77,14 +77,14 @@ def _where_any(present: Bools, asked: Callable[[Bools], Bools]) -> Bools:
 
 
 @dataclass
-class Heard:
+class HeardStatements:
     """What some nodes (``rows``) have heard from everybody, all of them the same."""
 
-    listening: Listening
+    listening: ListeningNode
     rows: Ints  # which nodes have heard it
     there: Bools  # (row, input): where they take part, and can conclude anything
     first: Colours  # (node, input): first votes
-    ballots: Ballots  # of all nodes
+    ballots: StatedBallots  # of all nodes
     free: Bools  # (node,): whose own sets bind nobody: liars, who show whatever set they like
 
     def quorum(self, phase: Phase, counter: int, label: int) -> Bools:

@@ -19,10 +19,10 @@ from folkmoot import checks
 from folkmoot.adversaries import Sees
 from folkmoot.arrays import Bools, Colours, Floats, Ints
 from folkmoot.outcome import Outcome
-from folkmoot.outlook.ballots import NONE, PREPARE, Ballots, patience, preferred, wanted_by_first
-from folkmoot.outlook.evidence import Heard, Listening
-from folkmoot.outlook.hearing import Post, Told
-from folkmoot.outlook.moot import Ended, Moot, outcome_of, refuse_sampling
+from folkmoot.outlook.ballots import NONE, PREPARE, StatedBallots, patience, preferred, wanted_by_first
+from folkmoot.outlook.evidence import HeardStatements, ListeningNode
+from folkmoot.outlook.hearing import Announced, Post
+from folkmoot.outlook.moot import Ended, OutlookMoot, outcome_of, refuse_sampling
 from folkmoot.outlook.node_list import read_nodes
 from folkmoot.outlook.quorum_set import QuorumSet
 from folkmoot.outlook.system import QuorumSystem
@@ -40,7 +40,7 @@ class FBA:
     Nothing is drawn: with messages that take one round each the same votes give the same decisions. A
     participant supports a label only if a set that blocks it voted for it at first, and among these the one
     that its own aggregation of first votes prefers; ballots then bring all to one label, or to none
-    (docs/federated-agreement.md).
+    (docs/quorum-sets.md).
 
     Parameters
     ----------
@@ -144,10 +144,10 @@ class FBA:
     def run(self, votes: npt.ArrayLike, *, sampling: object = None, **options: Any) -> Outcome:
         """Deliberate by this protocol: what ``deliberate(votes, protocol, ...)`` calls."""
         refuse_sampling(self, sampling)
-        moot = Moot.checked(votes, **options)
+        moot = OutlookMoot.checked(votes, **options)
         return outcome_of(moot, self.play(moot))
 
-    def play(self, moot: Moot) -> list[Ended]:
+    def play(self, moot: OutlookMoot) -> list[Ended]:
         """All repetitions; they are the same if nothing is drawn."""
         self.check(len(moot.votes))
         drawn = self.delay > 1 or any(liar.sees is Sees.DIE for liar in moot.adversaries.values())
@@ -207,15 +207,15 @@ def read_quorum_sets(path: str | Path, names: Sequence[str]) -> FBA:
 class _Talk:
     """One talk, round by round."""
 
-    def __init__(self, protocol: FBA, moot: Moot, repetition: int) -> None:
-        self.moot, self.listening = moot, Listening(protocol.names, list(protocol.quorum_sets.values()))
+    def __init__(self, protocol: FBA, moot: OutlookMoot, repetition: int) -> None:
+        self.moot, self.listening = moot, ListeningNode(protocol.names, list(protocol.quorum_sets.values()))
         n, inputs = moot.votes.shape
         counters = _counters(moot.rounds)
         self.inputs = np.arange(inputs)  # those that are still talked about
-        self.state = Ballots.none(counters, n, inputs)  # what each has said by the last round
+        self.state = StatedBallots.none(counters, n, inputs)  # what each has said by the last round
         self.waited = np.zeros((n, inputs), dtype=np.int64)
         self.first: Colours = moot.first.astype(np.int8)
-        self.told = Told(moot, repetition, counters)
+        self.told = Announced(moot, repetition, counters)
         self.post = Post(moot, self.listening, protocol.delay, repetition) if protocol.delay > 1 else None
         self.weights = self.listening.named * (
             1.0 if protocol.weights is None else np.array(protocol.weights)
@@ -232,7 +232,7 @@ class _Talk:
         moot = self.moot
         n, inputs = moot.votes.shape
         decisions = np.full((n, inputs), NONE, dtype=np.int8)
-        settled = np.zeros(inputs, dtype=np.bool_)
+        converged = np.zeros(inputs, dtype=np.bool_)
         took = np.full(inputs, moot.rounds, dtype=np.int64)
         history = np.repeat(self._held().astype(np.int32)[:, None], moot.rounds + 1, axis=1)
         for now in range(1, moot.rounds + 1):
@@ -241,8 +241,8 @@ class _Talk:
             decisions[:, self.inputs] = self.state.decided
             history[self.inputs, now:] = self._held()[:, None]
             over = ((self.state.decided != NONE) | ~takes_part).all(axis=0)
-            fresh = self.inputs[over & ~settled[self.inputs]]
-            settled[fresh] = takes_part[:, over & ~settled[self.inputs]].any(axis=0)
+            fresh = self.inputs[over & ~converged[self.inputs]]
+            converged[fresh] = takes_part[:, over & ~converged[self.inputs]].any(axis=0)
             took[fresh] = now
             if self.post is None:  # in lockstep all first votes are known: who wants nothing never will
                 dead = (self.state.wanted[moot.honest] == NONE).all(axis=0)
@@ -252,10 +252,10 @@ class _Talk:
                 break
             if over.mean() > _MANY:
                 self._go_on_with(~over)
-        return Ended(decisions, settled, took, self.messages, history)
+        return Ended(decisions, converged, took, self.messages, history)
 
     def _held(self) -> Ints:
-        """(input, colour): how many of the honest have decided, or else want, or else voted for each."""
+        """(input, class): how many of the honest have decided, or else want, or else voted for each."""
         held = np.where(self.state.wanted != NONE, self.state.wanted, self.first)
         held = np.where(self.state.decided != NONE, self.state.decided, held)[self.moot.honest]
         return counted(held.T, self.moot.classes)
@@ -277,7 +277,7 @@ class _Talk:
         new |= (self.state.wanted != before.wanted).any(axis=1)
         self.messages += int((new & self.moot.honest).sum()) * (len(new) - 1)
 
-    def _heard(self, rows: Ints, before: Ballots) -> Heard:
+    def _heard(self, rows: Ints, before: StatedBallots) -> HeardStatements:
         there, first = self.moot.present[np.ix_(rows, self.inputs)], self.first
         if self.post is not None:
             before, known = self.post.delivered(int(rows[0]))
@@ -285,7 +285,7 @@ class _Talk:
         if self.moot.adversaries:
             before, first = before.part(), first.copy()
             self.told.mix_in(int(rows[0]), self.inputs, before, first)
-        return Heard(self.listening, rows, there, first, before, ~self.moot.honest)
+        return HeardStatements(self.listening, rows, there, first, before, ~self.moot.honest)
 
     def _go_on_with(self, going: Bools) -> None:
         """The other inputs are over."""
@@ -295,7 +295,9 @@ class _Talk:
             self.post.go_on_with(going)
 
 
-def turn(own: Ballots, heard: Heard, due: Bools, weights: Floats, votes: Colours, classes: int) -> None:
+def turn(
+    own: StatedBallots, heard: HeardStatements, due: Bools, weights: Floats, votes: Colours, classes: int
+) -> None:
     """Let nodes say what follows from what they heard, all of them the same.
 
     ``due`` (row, input): whose time at its counter is over; ``weights`` (row, node): what a first vote counts

@@ -16,16 +16,16 @@ import numpy as np
 
 from folkmoot.adversaries import Sees
 from folkmoot.arrays import Bools, Colours, Ints
-from folkmoot.outlook.ballots import NONE, PHASES, Ballots
-from folkmoot.outlook.evidence import Listening
-from folkmoot.outlook.moot import Moot
+from folkmoot.outlook.ballots import NONE, PHASES, StatedBallots
+from folkmoot.outlook.evidence import ListeningNode
+from folkmoot.outlook.moot import OutlookMoot
 from folkmoot.outlook.talk import below, counted, runner_up, streams, words
 
 
-class Told:
+class Announced:
     """What liars say, and to whom."""
 
-    def __init__(self, moot: Moot, repetition: int, counters: int) -> None:
+    def __init__(self, moot: OutlookMoot, repetition: int, counters: int) -> None:
         self.moot, self.purpose, self.counters = moot, (moot.seed, repetition), counters
         self.who = np.flatnonzero(~moot.honest)
         self.table = moot.liars
@@ -42,7 +42,7 @@ class Told:
         told = self.table.answers[two_faced, :, viewer + 1] if two_faced.any() else np.empty(0)
         return told.tobytes() + (viewer.to_bytes(8, "big") if any(self.misstates) else b"")
 
-    def mix_in(self, viewer: int, inputs: Ints, ballots: Ballots, first: Colours) -> None:
+    def mix_in(self, viewer: int, inputs: Ints, ballots: StatedBallots, first: Colours) -> None:
         """Write what the liars say to this one over what they have said so far."""
         at, highest = np.arange(len(inputs)), ballots.counter.max(axis=0)
         said, wanted, counter = ballots.said, ballots.wanted, ballots.counter
@@ -86,14 +86,14 @@ class Told:
 class Post:
     """Messages that take 1 to ``delay`` rounds each; who has heard what by when."""
 
-    def __init__(self, moot: Moot, listening: Listening, delay: int, repetition: int) -> None:
+    def __init__(self, moot: OutlookMoot, listening: ListeningNode, delay: int, repetition: int) -> None:
         n = len(moot.votes)
         self.rng, self.delay = np.random.default_rng([moot.seed, repetition]), delay
         self.newest = np.full((n, n), -1)  # (hearer, speaker): when the newest was sent that has arrived
-        self.sent: list[tuple[int, Ints, Ballots]] = []  # when, when it arrives, what
+        self.sent: list[tuple[int, Ints, StatedBallots]] = []  # when, when it arrives, what
         self.named = listening.named
 
-    def send(self, when: int, ballots: Ballots) -> None:
+    def send(self, when: int, ballots: StatedBallots) -> None:
         """Everybody sends what it says at the end of a round; first votes are sent at 0."""
         takes = self.rng.integers(1, self.delay + 1, self.newest.shape)
         np.fill_diagonal(takes, 1)  # what one says oneself one knows
@@ -101,9 +101,9 @@ class Post:
         for sent, arrives, _ in self.sent:
             self.newest = np.maximum(self.newest, np.where(arrives <= when + 1, sent, -1))
 
-    def delivered(self, viewer: int) -> tuple[Ballots, Bools]:
+    def delivered(self, viewer: int) -> tuple[StatedBallots, Bools]:
         """What this one has heard by now, and (participant,) from whom anything."""
-        newest, heard = self.newest[viewer], Ballots.like(self.sent[-1][2])
+        newest, heard = self.newest[viewer], StatedBallots.like(self.sent[-1][2])
         for when, _, old in self.sent:
             rows = np.flatnonzero(newest == when)
             heard.put(rows, old.part(rows))

@@ -29,10 +29,10 @@ from folkmoot.outcome import Outcome
 from folkmoot.outlook import leaders
 from folkmoot.outlook.fba import FBA
 from folkmoot.outlook.leaders import leader_order, simulated_salts
-from folkmoot.outlook.moot import Ended, Moot, outcome_of, refuse_sampling
+from folkmoot.outlook.moot import Ended, OutlookMoot, outcome_of, refuse_sampling
 from folkmoot.outlook.talk import counted, seed_of
 from folkmoot.protocols import SnowProtocol
-from folkmoot.votes import UNCOLOURED, Votes
+from folkmoot.votes import NO_VOTE, Votes
 
 Delegates: TypeAlias = Literal["drawn", "honest"]
 Level: TypeAlias = "SnowProtocol[Any] | Hierarchy | FBA"
@@ -178,10 +178,10 @@ class Hierarchy:
     def run(self, votes: npt.ArrayLike, *, sampling: object = None, **options: Any) -> Outcome:
         """Deliberate by this protocol: what ``deliberate(votes, protocol, ...)`` calls."""
         refuse_sampling(self, sampling)
-        moot = Moot.checked(votes, **options)
+        moot = OutlookMoot.checked(votes, **options)
         return outcome_of(moot, self.play(moot), sparse=False)
 
-    def play(self, moot: Moot) -> list[Ended]:
+    def play(self, moot: OutlookMoot) -> list[Ended]:
         """All repetitions."""
         self.check(len(moot.votes))
         inside = []
@@ -207,7 +207,7 @@ class Hierarchy:
             moot.progress(len(self.names) + 1, len(self.names) + 1)
         return found
 
-    def _told(self, moot: Moot, inside: Sequence[tuple[Ended, Votes]], repetition: int) -> Ended:
+    def _told(self, moot: OutlookMoot, inside: Sequence[tuple[Ended, Votes]], repetition: int) -> Ended:
         """One repetition, after the teams have talked: the talk of the delegates, and what they tell."""
         teams = [ended for ended, _ in inside]
         rows = np.stack([verdict for _, verdict in inside])
@@ -226,24 +226,24 @@ class Hierarchy:
             progress=None,
         )
         ((outer, verdict),) = _talk(level, _named(self.outer, self.names))
-        told = np.where(rows == UNCOLOURED, verdict, outer.decisions)
-        told[list(liars)] = handed_in(rows, liars, moot.truth, moot.classes)[list(liars)]
-        held: Colours = np.full(moot.votes.shape, UNCOLOURED, dtype=np.int8)
+        told = np.where(rows == NO_VOTE, verdict, outer.decisions)
+        told[list(liars)] = handed_in(rows, liars, moot.truth, moot.classes, seed=moot.seed)[list(liars)]
+        held: Colours = np.full(moot.votes.shape, NO_VOTE, dtype=np.int8)
         for members, what in zip(self.members, told, strict=True):
             held[list(members)] = what
-        held[~moot.honest] = UNCOLOURED
+        held[~moot.honest] = NO_VOTE
         rounds = outer.rounds + np.max([team.rounds for team in teams], axis=0)
         # Delegates tell their teams: a message a member, or one for each input if no query carries them all.
         down = (len(held) - len(teams)) * (1 if moot.shared else len(rounds))
         return Ended(
             held,
-            outer.settled & np.all([team.settled for team in teams], axis=0),
+            outer.converged & np.all([team.converged for team in teams], axis=0),
             rounds,
             outer.queries + sum(team.queries for team in teams) + down,
             _history(moot, teams, held, rounds) if moot.record else None,
         )
 
-    def _lying_delegates(self, moot: Moot, repetition: int) -> dict[int, int]:
+    def _lying_delegates(self, moot: OutlookMoot, repetition: int) -> dict[int, int]:
         """Who speaks for each team for which a liar does: the first of an order drawn from salts."""
         found = {}
         for at, members in enumerate(self.members) if self.delegates == "drawn" and moot.adversaries else ():
@@ -260,17 +260,17 @@ class Hierarchy:
         return liar.renumbered(team_of)
 
 
-def _talk(moot: Moot, level: Level) -> list[tuple[Ended, Votes]]:
+def _talk(moot: OutlookMoot, level: Level) -> list[tuple[Ended, Votes]]:
     """Each repetition of a talk of one level, and its verdict; where nobody can ask, what is there."""
     n, inputs = moot.votes.shape
     if n == 1 or not moot.honest.any():
-        held = np.where(moot.honest[:, None], moot.votes, UNCOLOURED).astype(np.int8)
+        held = np.where(moot.honest[:, None], moot.votes, NO_VOTE).astype(np.int8)
         none = np.zeros(inputs, dtype=np.int64)
         ended = Ended(held, np.ones(inputs, dtype=np.bool_), none, 0, counted(held.T, moot.classes)[:, None])
         return [(ended, held.max(axis=0).astype(moot.votes.dtype))] * moot.repeats
     if isinstance(level, SnowProtocol):
         if moot.shared:  # a query carries all inputs, so who has no vote on one takes part without a label
-            moot = replace(moot, missing="uncoloured")
+            moot = replace(moot, missing="present")
         played = leaders.play(moot, level.scaled(n))
     else:
         played = level.play(moot)
@@ -278,8 +278,8 @@ def _talk(moot: Moot, level: Level) -> list[tuple[Ended, Votes]]:
     return [(each, outcome_of(moot, [each], sparse=sparse).decision) for each in played]
 
 
-def _history(moot: Moot, teams: Sequence[Ended], held: Array, rounds: Ints) -> Array:
-    """(input, round, colour): honest holders; delegates change nobody until they are done."""
+def _history(moot: OutlookMoot, teams: Sequence[Ended], held: Array, rounds: Ints) -> Array:
+    """(input, round, class): honest holders; delegates change nobody until they are done."""
     number = np.arange(2 * moot.rounds + 1)
     histories = [team.history for team in teams if team.history is not None]
     now = sum(each[:, np.minimum(number, each.shape[1] - 1)] for each in histories)

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.outcome import Outcome
-from folkmoot.outlook.moot import Ended, Moot, outcome_of
+from folkmoot.outlook.moot import Ended, OutlookMoot, outcome_of
 from folkmoot.outlook.talk import Leading, Seats, led, talk
 from folkmoot.protocols import Slush, SnowProtocol, winner
 from folkmoot.protocols.sampling import Everyone, Others, Sampling
@@ -135,7 +135,7 @@ class Leaders(Slush):
     k : int
         How many peers are asked in a query, by the leader as well.
     alpha : int, sequence of int, or StrongConfidence
-        How many equal answers make a colour win, k/2 < alpha <= k: one threshold for all, one for each
+        How many equal answers make a class win, k/2 < alpha <= k: one threshold for all, one for each
         participant, or ``StrongConfidence(p)``.
     weights : sequence of float, optional
         One for each participant: its answer counts so much, and it leads so much sooner.
@@ -168,11 +168,11 @@ class Leaders(Slush):
 
     def run(self, votes: npt.ArrayLike, *, sampling: Sampling | None = None, **options: Any) -> Outcome:
         """Deliberate by this protocol: what ``deliberate(votes, protocol, ...)`` calls."""
-        moot = Moot.checked(votes, **options)
+        moot = OutlookMoot.checked(votes, **options)
         return outcome_of(moot, play(moot, self, sampling))
 
 
-def play(moot: Moot, rule: SnowProtocol[Any], sampling: Sampling | None = None) -> list[Ended]:
+def play(moot: OutlookMoot, rule: SnowProtocol[Any], sampling: Sampling | None = None) -> list[Ended]:
     """All repetitions of a talk by a Snow protocol, with leaders or without."""
     law = Others() if sampling is None else sampling
     if not isinstance(law, Others | Everyone):
@@ -188,7 +188,7 @@ def play(moot: Moot, rule: SnowProtocol[Any], sampling: Sampling | None = None) 
     if moot.shared and not moot.whole:
         raise ValueError(
             "batch='shared' cannot be played where some did not vote on all inputs: give "
-            "missing='uncoloured', which lets them talk and adopt a colour"
+            "missing='present', which lets them ask and adopt a class"
         )
     found = []
     for repetition in range(moot.repeats):
@@ -199,7 +199,9 @@ def play(moot: Moot, rule: SnowProtocol[Any], sampling: Sampling | None = None) 
     return found
 
 
-def lay_out(moot: Moot, repetition: int, itself: bool, seats: Seats, rule: SnowProtocol[Any]) -> Leading:
+def lay_out(
+    moot: OutlookMoot, repetition: int, itself: bool, seats: Seats, rule: SnowProtocol[Any]
+) -> Leading:
     """Who leads, and whom it asks, by seat. Each participant has a salt, or each seat if some are absent."""
     n = seats.who.shape[1]
     numbers = seats.who[0] if moot.whole else np.arange(n)

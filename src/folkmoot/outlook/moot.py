@@ -15,11 +15,11 @@ from folkmoot.adversaries import Adversary, handed_in
 from folkmoot.adversaries.interface import Liars, check_adversaries, check_told_truth, tabulated
 from folkmoot.arrays import Array, Bools, Colours, Ints, Progress
 from folkmoot.outcome import Outcome, check_batch, check_schedule
-from folkmoot.votes import UNCOLOURED, Missing, Votes, check_keys, check_missing, check_votes, class_count
+from folkmoot.votes import NO_VOTE, Missing, Votes, check_keys, check_missing, check_votes, class_count
 
 
 @dataclass(frozen=True, eq=False)
-class Moot:
+class OutlookMoot:
     """Who deliberates about what, and how long."""
 
     votes: Votes  # (participant, input)
@@ -47,7 +47,7 @@ class Moot:
         cast = check_votes(votes, classes)
         count = class_count(cast, classes, truth)
         if count > 127:
-            raise ValueError(f"at most 127 colours can be deliberated: got {count}")
+            raise ValueError(f"at most 127 classes can be deliberated: got {count}")
         liars = check_adversaries(adversaries, len(cast), Adversary)
         return cls(
             votes=cast,
@@ -73,7 +73,7 @@ class Moot:
     @cached_property
     def present(self) -> Bools:
         """(participant, input): who takes part."""
-        return np.asarray((self.votes != UNCOLOURED) | (self.missing != "absent"))
+        return np.asarray((self.votes != NO_VOTE) | (self.missing != "absent"))
 
     @property
     def whole(self) -> bool:
@@ -94,8 +94,11 @@ class Moot:
     @property
     def first(self) -> Votes:
         """(participant, input): first votes as they are handed in, of those who take part."""
-        seen = handed_in(self.votes, self.adversaries, self.truth, self.classes, missing=self.missing)
-        seen[~self.present & self.honest[:, None]] = UNCOLOURED
+        seen = handed_in(
+            self.votes, self.adversaries, self.truth, self.classes, missing=self.missing, seed=self.seed,
+            keys=self.keys,
+        )  # fmt: skip
+        seen[~self.present & self.honest[:, None]] = NO_VOTE
         return seen
 
 
@@ -104,13 +107,13 @@ class Ended:
     """What one repetition came to."""
 
     decisions: Colours  # (participant, input): -1 for those who lie or take no part
-    settled: Bools  # (input,)
+    converged: Bools  # (input,)
     rounds: Ints  # (input,)
     queries: int
-    history: Array | None = None  # (input, round, colour): how many honest ones hold each
+    history: Array | None = None  # (input, round, class): how many honest ones hold each
 
 
-def outcome_of(moot: Moot, ended: Sequence[Ended], *, sparse: bool = True) -> Outcome:
+def outcome_of(moot: OutlookMoot, ended: Sequence[Ended], *, sparse: bool = True) -> Outcome:
     """All repetitions as an outcome; ``sparse`` if those who take no part do not count in the decision."""
 
     def every(field: str) -> Any:
@@ -121,7 +124,7 @@ def outcome_of(moot: Moot, ended: Sequence[Ended], *, sparse: bool = True) -> Ou
         decisions=every("decisions"),
         honest=moot.honest,
         classes=moot.classes,
-        settled=every("settled"),
+        converged=every("converged"),
         rounds=every("rounds"),
         queries=every("queries"),
         history=every("history") if moot.record else None,

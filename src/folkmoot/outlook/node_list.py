@@ -121,7 +121,10 @@ def read_nodes(path: str | Path, *, active_only: bool = False) -> NodeList:
         entries = json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=_once)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is not JSON: {error}") from None
-    return NodeList.from_list(entries, active_only=active_only)
+    try:
+        return NodeList.from_list(entries, active_only=active_only)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

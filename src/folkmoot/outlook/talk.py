@@ -14,11 +14,11 @@ import numpy as np
 
 from folkmoot.adversaries import Sees
 from folkmoot.arrays import Bools, Colours, Ints, Words
-from folkmoot.outlook.moot import Ended, Moot
+from folkmoot.outlook.moot import Ended, OutlookMoot
 from folkmoot.protocols.machine import machine_of
 from folkmoot.protocols.snow import SnowProtocol, reaches
 from folkmoot.protocols.snowball import is_ahead
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 _GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
 _HALF: Final = np.uint64(32)
@@ -69,7 +69,7 @@ class Seats(NamedTuple):
 Leads: TypeAlias = Callable[[Seats, SnowProtocol[Any]], Leading]
 
 
-def seated(moot: Moot, weights: Sequence[float] | None) -> Iterator[Seats]:
+def seated(moot: OutlookMoot, weights: Sequence[float] | None) -> Iterator[Seats]:
     """Inputs on which somebody can ask somebody, by how many take part, and by their weights."""
     there, order = moot.present, np.argsort(~moot.honest, kind="stable")
     honest, everyone = there[moot.honest].sum(axis=0), there.sum(axis=0)
@@ -84,11 +84,11 @@ def seated(moot: Moot, weights: Sequence[float] | None) -> Iterator[Seats]:
         yield Seats(np.array([x for x, _ in listed]), np.array([who for _, who in listed]), first)
 
 
-class Talk:
+class MootRounds:
     """The talk about the inputs of ``Seats`` in one repetition, turn by turn."""
 
     def __init__(
-        self, moot: Moot, rule: SnowProtocol[Any], seats: Seats, repetition: int, itself: bool,
+        self, moot: OutlookMoot, rule: SnowProtocol[Any], seats: Seats, repetition: int, itself: bool,
         leading: Leading | None,
     ) -> None:  # fmt: skip
         self.moot, self.seats, self.leading, self.itself = moot, seats, leading, itself
@@ -117,7 +117,7 @@ class Talk:
 
     @property
     def holds(self) -> Colours:
-        """(input, honest seat): the colours held."""
+        """(input, honest seat): the classes held."""
         return self.machine.colour[self.node].astype(np.int8)
 
     def play(self) -> None:
@@ -164,11 +164,11 @@ class Talk:
         self.asked[at] += self.k * (asks | self.moot.shared)
         won = self._won(at, said, peers, asker)
         if self.leading is not None:
-            lost = np.flatnonzero((won == UNCOLOURED) & asks)
+            lost = np.flatnonzero((won == NO_VOTE) & asks)
             won[lost] = led(won[lost], self._shown(at[lost], asker[lost]))
         ahead = np.zeros(len(at), dtype=np.int64)
         if self.machine.counts_wins:
-            counts = np.flatnonzero((won != UNCOLOURED) & asks)
+            counts = np.flatnonzero((won != NO_VOTE) & asks)
             x, i, w, own = at[counts], asker[counts], won[counts], self.machine.colour[state[counts]]
             self.wins[x, i, w] += 1
             ahead[counts] = is_ahead(self.wins[x, i, w], own, self.wins[x, i, own])
@@ -188,8 +188,8 @@ class Talk:
         return peers if self.itself else peers + (peers >= asker[:, None])
 
     def _won(self, at: Ints, said: Ints, peers: Ints, asker: Ints) -> Ints:
-        """(input,): the colour that wins a query with these answers, or -1."""
-        won = np.full(len(at), UNCOLOURED, dtype=np.int64)
+        """(input,): the class that wins a query with these answers, or -1."""
+        won = np.full(len(at), NO_VOTE, dtype=np.int64)
         weights: Any = 1 if self.weights is None else self.weights[at[:, None], peers]
         total = self.k if self.weights is None else weights.sum(axis=1)
         for colour in range(self.moot.classes):
@@ -198,12 +198,12 @@ class Talk:
         return won
 
     def _shown(self, at: Ints, asker: Ints) -> Ints:
-        """(input,): the colour that wins what the leader shows; a liar shows it to whom it would name it."""
+        """(input,): the class that wins what the leader shows; a liar shows it to whom it would name it."""
         shown = self._won(at, self.heard[at], self.sample[at], asker)
         if self.leader < self.seats.honest:
             return shown
         said = self._answers(at, asker, np.full((len(at), 1), self.leader))[:, 0]
-        return np.where(said == shown, shown, UNCOLOURED)
+        return np.where(said == shown, shown, NO_VOTE)
 
     def _count(self, at: Ints) -> None:
         """Count who holds what there; it is over if all have decided, or hold what cannot be left."""
@@ -234,7 +234,7 @@ class Talk:
             return said
         x, liar = at[which], peers[which, column] - honest
         place = self.follows[x, liar]
-        held = np.where(place >= 0, self.machine.colour[self.node[x, place]], UNCOLOURED)
+        held = np.where(place >= 0, self.machine.colour[self.node[x, place]], NO_VOTE)
         sees = self.sees[x, liar]
         seen = np.select(
             [sees == each.value for each in (Sees.ASKER, Sees.RUNNER_UP, Sees.TARGET, Sees.DIE)],
@@ -249,14 +249,14 @@ class Talk:
         return said
 
     def _closed(self) -> Bools:
-        """(input, colour): once all honest ones hold it, liars are too few to turn anybody."""
+        """(input, class): once all honest ones hold it, liars are too few to turn anybody."""
         classes = self.moot.classes
         closed = np.ones((len(self.seats.inputs), classes), dtype=np.bool_)
         need = np.ones(len(closed)) if self.weights is not None else self.alpha.min(axis=1)
         answers = self.moot.liars.answers[self.row, self.seats.inputs[:, None]]  # (input, liar, seen)
         copies = (self.sees == Sees.TARGET.value)[:, :, None]
         for held in range(classes) if self.row.size else ():
-            # Whoever follows an honest participant sees the colour that all of them hold, and no other.
+            # Whoever follows an honest participant sees the class that all of them hold, and no other.
             said = np.where(copies, answers[:, :, held + 1 : held + 2], answers) if copies.any() else answers
             for other in range(classes):
                 if other != held:
@@ -266,35 +266,37 @@ class Talk:
 
 def led(won: Any, shown: Any) -> Any:
     """The winner that a participant goes by: that of its own query, else that of what the leader shows."""
-    return np.where(np.asarray(won) != UNCOLOURED, won, shown)
+    return np.where(np.asarray(won) != NO_VOTE, won, shown)
 
 
 def counted(holds: Colours | Ints, classes: int) -> Ints:
-    """(..., colour): how many of the last axis hold each."""
+    """(..., class): how many of the last axis hold each."""
     return np.stack([(holds == colour).sum(axis=-1) for colour in range(classes)], axis=-1)
 
 
 def runner_up(counts: Ints) -> Ints:
-    """(row,): the second most common colour of (row, colour), or -1 where the first two are level."""
+    """(row,): the second most common class of (row, class), or -1 where the first two are level."""
     first, second = np.argsort(-counts, axis=1, kind="stable")[:, :2].T
     rows = np.arange(len(counts))
-    return np.where(counts[rows, first] == counts[rows, second], UNCOLOURED, second)
+    return np.where(counts[rows, first] == counts[rows, second], NO_VOTE, second)
 
 
-def talk(moot: Moot, rule: SnowProtocol[Any], repetition: int, itself: bool, leads: Leads | None) -> Ended:
+def talk(
+    moot: OutlookMoot, rule: SnowProtocol[Any], repetition: int, itself: bool, leads: Leads | None
+) -> Ended:
     """One repetition; ``leads(seats, rule)`` lays out who leads, if anybody does."""
-    cast = np.where(moot.honest[:, None] & moot.present, moot.votes, UNCOLOURED).astype(np.int8)
+    cast = np.where(moot.honest[:, None] & moot.present, moot.votes, NO_VOTE).astype(np.int8)
     held = counted(cast.T, moot.classes)
-    settled, rounds, asked = (held > 0).sum(axis=1) == 1, *np.zeros((2, len(held)), dtype=np.int64)
+    converged, rounds, asked = (held > 0).sum(axis=1) == 1, *np.zeros((2, len(held)), dtype=np.int64)
     history = np.repeat(held[:, None].astype(np.int32), moot.rounds + 1, axis=1) if moot.record else None
     for seats in seated(moot, rule.weights):
         own = rule if moot.whole else rule.scaled(seats.who.shape[1])
-        played = Talk(moot, own, seats, repetition, itself, leads and leads(seats, own))
+        played = MootRounds(moot, own, seats, repetition, itself, leads and leads(seats, own))
         played.play()
         cast[seats.who[:, : seats.honest], seats.inputs[:, None]] = played.holds
-        settled[seats.inputs], rounds[seats.inputs] = played.over, played.rounds
+        converged[seats.inputs], rounds[seats.inputs] = played.over, played.rounds
         asked[seats.inputs] = played.asked
         if history is not None:
             history[seats.inputs] = played.history
     # A shared query carries every input, so the batch asks until its longest talk is over.
-    return Ended(cast, settled, rounds, int(asked.max() if moot.shared else asked.sum()), history)
+    return Ended(cast, converged, rounds, int(asked.max() if moot.shared else asked.sum()), history)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from folkmoot.machine import absent
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -40,8 +42,10 @@ def canvas(ax: Any, size: tuple[float, float]) -> tuple[Figure, Any]:
     >>> axes is right, figure is right.get_figure()
     (True, True)
     """
-    from matplotlib.axes import Axes
-
+    try:
+        from matplotlib.axes import Axes
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(absent(error), name=error.name) from None
     if ax is None:
         from folkmoot.pictures.figure import Picture
 

@@ -15,11 +15,12 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from folkmoot import checks
+from folkmoot.aggregation import aggregate
+from folkmoot.aggregation.interface import smoothed
 from folkmoot.arrays import Bools, Floats, Ints
-from folkmoot.baselines import vote_shares
 from folkmoot.theory import poisson_binomial
 from folkmoot.theory.votes_law import log_votes_law
-from folkmoot.votes import UNCOLOURED, Votes, check_truth, check_votes
+from folkmoot.votes import NO_VOTE, Votes, check_truth, check_votes, class_count
 
 
 class Start(NamedTuple):
@@ -128,7 +129,7 @@ class Observed(Crowd):
     """
 
     votes: Votes  # (participant, task), -1 for none
-    chances: Floats  # (task, colour): how likely each label is the right one
+    chances: Floats  # (task, class): how likely each label is the right one
 
     @classmethod
     def checked(
@@ -141,14 +142,15 @@ class Observed(Crowd):
         """The crowd, or an error. Without truth each label is as likely as its share of the votes."""
         cast = check_votes(votes, classes)
         if chances is None:
-            chances = vote_shares(cast, classes)
+            shares = aggregate(cast).probabilities(class_count(cast, classes))
+            chances = smoothed(shares, (cast != NO_VOTE).sum(axis=0))
         count = chances.shape[1]
         known = np.ones(cast.shape[1], dtype=np.bool_)
         if truth is not None:
             right = check_truth(truth, known.size, count, complete=False)
-            known = right != UNCOLOURED
+            known = right != NO_VOTE
             chances = np.eye(count)[right]
-        known &= (cast != UNCOLOURED).any(axis=0)
+        known &= (cast != NO_VOTE).any(axis=0)
         if not known.any():
             raise ValueError("votes must hold a task with a known truth and a vote on it: got none")
         return cls(cast[:, known], chances[known])
@@ -175,11 +177,11 @@ class Observed(Crowd):
 
     @property
     def _cast(self) -> Bools:
-        return np.asarray(self.votes != UNCOLOURED)
+        return np.asarray(self.votes != NO_VOTE)
 
     @property
     def _shares(self) -> Floats:
-        """(task, colour): the share of the votes."""
+        """(task, class): the share of the votes."""
         counts = np.stack([(self.votes == colour).sum(axis=0) for colour in range(self.classes)], axis=1)
         return np.asarray(counts / counts.sum(axis=1, keepdims=True), dtype=np.float64)
 

@@ -16,17 +16,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from folkmoot.accuracy import right_by_input, standard_error
 from folkmoot.adversaries import PerfectlyMalicious, handed_in
+from folkmoot.aggregation import aggregate
 from folkmoot.arrays import Floats, Ints
-from folkmoot.baselines.majority import majority_answer
 from folkmoot.checks import ByzantineThresholdWarning
+from folkmoot.outcome import right_by_input, standard_error
 from folkmoot.planning.crowd import Crowd, Drawn, Start
 from folkmoot.planning.setting import Figures
 from folkmoot.protocols import SnowProtocol
 from folkmoot.protocols.sampling import Others
 from folkmoot.simulation import deliberate
-from folkmoot.simulation.play_options import Device
+from folkmoot.simulation.setting import Device
 from folkmoot.theory import SlushChain
 
 _INPUTS: Final = 1000  # that are played of more than two labels; of two, where few settings are, twice that
@@ -34,7 +34,7 @@ _SETTLED: Final = 1 - 1e-5  # more rounds than that change nothing that anybody 
 
 
 @dataclass(frozen=True, eq=False)
-class Moot:
+class PlannedMoot:
     """n participants of a crowd, ``byzantine`` of them always wrong, and what their talks come to."""
 
     crowd: Crowd
@@ -138,9 +138,9 @@ class Moot:
         else:  # one query carries all inputs: they ask until the longest talk of a batch is over
             queries = self.honest * rule.k * _longest(outcome.rounds, self.inputs)
         return Figures(
-            *self._from_inputs(right_by_input(outcome.decision, truth, outcome.level)),
+            *self._from_inputs(right_by_input(outcome.decision, truth, outcome.tied)),
             agreement=float(outcome.agreement.mean()),
-            in_time=float(np.mean(outcome.settled if rule.decides else together)),
+            in_time=float(np.mean(outcome.converged if rule.decides else together)),
             queries=queries,
         )
 
@@ -158,9 +158,10 @@ class Moot:
         if self.crowd.classes == 2:
             return self._from_laws(self.start.laws @ _right(self.honest, self.n))
         votes, truth, _ = self.drawn
-        seen = handed_in(votes, self._liars, truth, self.crowd.classes)
-        decision, level = majority_answer(seen, self.crowd.classes)
-        return self._from_inputs(right_by_input(decision, truth, level))
+        seen = handed_in(votes, self._liars, truth, self.crowd.classes, seed=self.seed)
+        found = aggregate(seen)
+        tied = found.tied_classes(self.crowd.classes)
+        return self._from_inputs(right_by_input(found.decision, truth, tied))
 
 
 def _right(honest: int, of: int) -> Floats:

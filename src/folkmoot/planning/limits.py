@@ -16,7 +16,7 @@ import numpy as np
 from folkmoot import checks
 from folkmoot.arrays import Progress
 from folkmoot.planning.crowd import Skilled
-from folkmoot.planning.evaluation import Moot
+from folkmoot.planning.evaluation import PlannedMoot
 from folkmoot.planning.search import cheapest_that_reaches
 from folkmoot.planning.setting import PlannedSetting
 
@@ -83,13 +83,13 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Liars:
+class Malicious:
     """How many lie: a count, whatever the number of participants, or a share of them, rounded up."""
 
     given: int | float
 
     @classmethod
-    def checked(cls, byzantine: object) -> Liars:
+    def checked(cls, byzantine: object) -> Malicious:
         """The liars, or an error that says what they can be."""
         if isinstance(byzantine, float | np.floating):
             if not 0 <= byzantine < 1:
@@ -114,7 +114,7 @@ class Liars:
         return 0.0 if isinstance(self.given, int) else self.given
 
 
-def breaks_at(moot: Moot, setting: PlannedSetting) -> BreaksAt:
+def breaks_at(moot: PlannedMoot, setting: PlannedSetting) -> BreaksAt:
     """Where this setting stops being better than the mean participant."""
 
     def beats(byzantine: int) -> bool:
@@ -126,7 +126,7 @@ def breaks_at(moot: Moot, setting: PlannedSetting) -> BreaksAt:
     return BreaksAt(most, _least_p(moot, setting, exact), exact and setting.exact)
 
 
-def _accuracy(moot: Moot, setting: PlannedSetting) -> float:
+def _accuracy(moot: PlannedMoot, setting: PlannedSetting) -> float:
     if setting.protocol == "slush" and moot.crowd.classes == 2:
         start = moot.start
         found = moot.slush_accuracies(setting.k, setting.alpha, setting.rounds, start.laws)
@@ -145,7 +145,7 @@ def _last(holds: Callable[[int], bool], top: int) -> int | None:
     return next((i for i in range(min(low + _PARITY, top), low, -1) if holds(i)), low)
 
 
-def _least_p(moot: Moot, setting: PlannedSetting, exact: bool) -> float | None:
+def _least_p(moot: PlannedMoot, setting: PlannedSetting, exact: bool) -> float | None:
     """By theory to six digits, as many accuracies at a time; played, to two."""
     low, high = 0.0, 1.0
     for _ in range(3 if exact else 1):
@@ -164,8 +164,8 @@ def _least_p(moot: Moot, setting: PlannedSetting, exact: bool) -> float | None:
 
 
 def needed(
-    moot: Moot,
-    liars: Liars,
+    moot: PlannedMoot,
+    liars: Malicious,
     target: float,
     protocols: Sequence[str],
     rounds: int,
@@ -222,7 +222,7 @@ def _least(holds: Callable[[int], bool], low: int, top: int) -> int | None:
     return next((i for i in range(max(start, high - _PARITY), high) if holds(i)), high)
 
 
-def _too_few(target: float, top: int, hopeless: bool, liars: Liars) -> str:
+def _too_few(target: float, top: int, hopeless: bool, liars: Malicious) -> str:
     if not hopeless:
         return f"more than {top:,} participants are needed for {target:g}"
     share = f" while {100 * liars.share:g}% of them lie" if liars.share else ""

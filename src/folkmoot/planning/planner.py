@@ -10,13 +10,13 @@ from folkmoot import checks
 from folkmoot.arrays import Progress
 from folkmoot.planning.costs import Sizes
 from folkmoot.planning.crowd import Crowd, Observed, Skilled
-from folkmoot.planning.evaluation import Moot
-from folkmoot.planning.limits import Liars, Target, breaks_at, needed
+from folkmoot.planning.evaluation import PlannedMoot
+from folkmoot.planning.limits import Malicious, Target, breaks_at, needed
 from folkmoot.planning.plan_table import Broadcast, Plan
 from folkmoot.planning.search import tried
 from folkmoot.planning.setting import best_first
 from folkmoot.protocols import PROTOCOLS, protocol_called
-from folkmoot.simulation.play_options import Device, check_device
+from folkmoot.simulation.setting import Device, check_device
 
 _MOST: Final = 5000  # participants that are planned for
 _DEFAULT: Final = 25  # participants, where no number reaches the target and none was given
@@ -55,11 +55,11 @@ def plan(
         How many always answer wrong: a count, or below 1 a share of the participants, rounded up. For
         ``target`` a count stays what it is, and a share grows with the participants.
     votes : array-like of int, shape (participant, input), optional
-        Instead of ``p``: votes that were cast, colours or -1 for none. Their inputs are resampled, so that
+        Instead of ``p``: votes that were cast, classes or -1 for none. Their inputs are resampled, so that
         participants that err together keep doing so.
     truth : array-like of int, shape (input,), optional
-        The right colour of each input, -1 where it is not known: those are left out. Default: each colour is
-        as likely as ``baselines.vote_shares`` says.
+        The right class of each input, -1 where it is not known: those are left out. Default: each class is
+        as likely as its share of the votes, with one vote more that is spread over all.
     labels : int, optional
         The number of labels. Default: 2, or as many as ``votes`` have.
     inputs : int, default 100
@@ -144,7 +144,7 @@ def plan_for(
         Inputs; none that the models were fitted on, on which they are better than elsewhere.
     y : array-like, shape (input,), optional
         Their right labels. Default: each label is as likely as ``moot.predict_proba`` finds it, or as
-        ``baselines.vote_shares`` does if the moot has adversaries.
+        its share of the votes if the moot has adversaries.
     n : int, optional
         Participants in all. Default: as many as the moot has.
     byzantine : int or float, default 0
@@ -228,7 +228,7 @@ def _planned(
     progress: Progress | None,
     remarks: tuple[str, ...],
 ) -> Plan:
-    liars = Liars.checked(byzantine)
+    liars = Malicious.checked(byzantine)
     batch = checks.integer("inputs", inputs, least=1)
     longest = checks.integer("rounds", rounds, least=1)
     if longest > 1000:
@@ -239,7 +239,7 @@ def _planned(
         protocol_called(protocol)
         protocols = [protocol]
     wanted = None if target is None else checks.probability("target", target)
-    blank = Moot(crowd, 2, 0, batch, seed, check_device(device))
+    blank = PlannedMoot(crowd, 2, 0, batch, seed, check_device(device))
     found = None if wanted is None else needed(blank, liars, wanted, protocols, longest, progress)
     moot = _moot(blank, n, liars, found)
     settings = best_first(tried(moot, protocols, longest, progress), crowd.mean)
@@ -261,7 +261,7 @@ def _planned(
     )
 
 
-def _moot(blank: Moot, n: int | None, liars: Liars, target: Target | None) -> Moot:
+def _moot(blank: PlannedMoot, n: int | None, liars: Malicious, target: Target | None) -> PlannedMoot:
     """Who takes part: as many as is said, or as the crowd has, or as the target needs."""
     crowd = blank.crowd
     many = n if n is not None else crowd.size
@@ -283,10 +283,10 @@ def _moot(blank: Moot, n: int | None, liars: Liars, target: Target | None) -> Mo
             f"{{p}} must hold one accuracy for each of the {everyone} participants, or for each of the "
             f"{everyone - byzantine} honest ones: got {crowd.size} values"
         )
-    return Moot(crowd, everyone, byzantine, blank.inputs, blank.seed, blank.device)
+    return PlannedMoot(crowd, everyone, byzantine, blank.inputs, blank.seed, blank.device)
 
 
-def _about_drawing(crowd: Crowd, moot: Moot) -> tuple[str, ...]:
+def _about_drawing(crowd: Crowd, moot: PlannedMoot) -> tuple[str, ...]:
     if not isinstance(crowd, Observed):
         return ()
     tasks = crowd.votes.shape[1]

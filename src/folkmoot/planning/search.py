@@ -8,7 +8,7 @@ from typing import Final
 from folkmoot.arrays import Progress
 from folkmoot.planning.candidates import queries
 from folkmoot.planning.costs import Sizes
-from folkmoot.planning.evaluation import Moot
+from folkmoot.planning.evaluation import PlannedMoot
 from folkmoot.planning.setting import IN_TIME, Figures, PlannedSetting, best_first, usable
 from folkmoot.protocols import PROTOCOLS, Slush, named_protocol
 
@@ -18,7 +18,7 @@ _ROUNDS: Final = (2, 3, 5, 8, 12, 18, 25, 35, 50)  # where each number of rounds
 
 
 def tried(
-    moot: Moot, protocols: Sequence[str], rounds: int, progress: Progress | None = None
+    moot: PlannedMoot, protocols: Sequence[str], rounds: int, progress: Progress | None = None
 ) -> list[PlannedSetting]:
     """All settings of these protocols that were tried."""
     exact = moot.crowd.classes == 2
@@ -39,7 +39,7 @@ def tried(
 
 
 def cheapest_that_reaches(
-    moot: Moot, target: float, protocols: Sequence[str], rounds: int
+    moot: PlannedMoot, target: float, protocols: Sequence[str], rounds: int
 ) -> PlannedSetting | None:
     """The cheapest setting of this accuracy that agrees in time; None if there is none.
 
@@ -53,12 +53,12 @@ def cheapest_that_reaches(
     return min(reach, key=lambda each: (each.messages, -each.accuracy), default=None)
 
 
-def _exact_slush(moot: Moot, k: int, alpha: int, rounds: int) -> Iterator[PlannedSetting]:
+def _exact_slush(moot: PlannedMoot, k: int, alpha: int, rounds: int) -> Iterator[PlannedSetting]:
     for done, figures in enumerate(moot.slush_by_round(k, alpha, rounds), start=1):
         yield _planned(moot, "slush", k, alpha, None, done, figures, simulated=False)
 
 
-def _played_slush(moot: Moot, k: int, alpha: int, rounds: int) -> Iterator[PlannedSetting]:
+def _played_slush(moot: PlannedMoot, k: int, alpha: int, rounds: int) -> Iterator[PlannedSetting]:
     for many in [*(r for r in _ROUNDS if r < rounds), rounds]:
         figures = moot.played(Slush(k, alpha), many)
         yield _planned(moot, "slush", k, alpha, None, many, figures)
@@ -66,14 +66,14 @@ def _played_slush(moot: Moot, k: int, alpha: int, rounds: int) -> Iterator[Plann
             return
 
 
-def _deciding(moot: Moot, name: str, k: int, alpha: int, rounds: int) -> Iterator[PlannedSetting]:
+def _deciding(moot: PlannedMoot, name: str, k: int, alpha: int, rounds: int) -> Iterator[PlannedSetting]:
     for beta in _BETAS:
         figures = moot.played(named_protocol(name, k, alpha, beta=beta), rounds)
         yield _planned(moot, name, k, alpha, beta, rounds, figures)
 
 
 def _planned(
-    moot: Moot,
+    moot: PlannedMoot,
     name: str,
     k: int,
     alpha: int,

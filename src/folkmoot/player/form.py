@@ -40,14 +40,14 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 _BASE = 40
 _QUIET = 3  # rounds that are shown after the last change of mind
 _Ints = npt.NDArray[np.integer[Any]]
 
 
-class Asked(Protocol):
+class ShownQueries(Protocol):
     """The turns of a talk as arrays: ``folkmoot.outcome.Turns`` is one."""
 
     @property
@@ -98,25 +98,25 @@ class _Some:
 
 
 @dataclass(frozen=True, eq=False)
-class Talk:
+class ShownRun:
     """One input as one moot talked about it; arrays run over the participants."""
 
     first: _Ints
-    turns: Asked
+    turns: ShownQueries
     decision: int
     end: _Ints  # what is held in the end
     absent: Sequence[int] = ()
 
 
 @dataclass(frozen=True, eq=False)
-class Moot:
+class ShownMoot:
     """Participants and their talks about the same inputs, one each."""
 
     name: str
     rule: str
     names: Sequence[str]
     honest: npt.NDArray[np.bool_]  # who decides
-    talks: Sequence[Talk]
+    talks: Sequence[ShownRun]
     inputs: int  # how many there were in all
     undecided: int
     right: float | None = None  # the share of those that are decided right, if the truth is known
@@ -129,7 +129,7 @@ class Input:
     """What is talked about."""
 
     name: str
-    truth: int = UNCOLOURED
+    truth: int = NO_VOTE
     image: str | None = None
     row: Sequence[tuple[str, str]] | None = None
 
@@ -139,7 +139,7 @@ def closest_first(talks: Sequence[tuple[_Ints, _Ints]], classes: int) -> list[in
 
     A talk is its first votes (participant, input) and what was decided (input,).
     """
-    undecided = np.any([decision == UNCOLOURED for _, decision in talks], axis=0)
+    undecided = np.any([decision == NO_VOTE for _, decision in talks], axis=0)
     lead = np.min([_lead(votes, classes) for votes, _ in talks], axis=0)
     return [int(i) for i in np.lexsort((np.arange(len(lead)), lead, ~undecided))]
 
@@ -152,7 +152,13 @@ def _lead(votes: _Ints, classes: int) -> _Ints:
 
 
 def form(
-    labels: Sequence[str], inputs: Sequence[Input], moots: Sequence[Moot], *, noun: str, ink: bool, node: bool
+    labels: Sequence[str],
+    inputs: Sequence[Input],
+    moots: Sequence[ShownMoot],
+    *,
+    noun: str,
+    ink: bool,
+    node: bool,
 ) -> dict[str, Any]:
     """Everything that a page shows, as values of JSON."""
     return {
@@ -173,7 +179,7 @@ def form(
     }
 
 
-def _moot(moot: Moot) -> dict[str, Any]:
+def _moot(moot: ShownMoot) -> dict[str, Any]:
     lying = np.isin(np.arange(len(moot.names)), list(moot.liars))
     return {
         "name": moot.name,
@@ -188,7 +194,7 @@ def _moot(moot: Moot) -> dict[str, Any]:
 
 
 def _talk(
-    talk: Talk, honest: npt.NDArray[np.bool_], lying: npt.NDArray[np.bool_], lockstep: bool
+    talk: ShownRun, honest: npt.NDArray[np.bool_], lying: npt.NDArray[np.bool_], lockstep: bool
 ) -> dict[str, Any]:
     held, last = _held(talk.turns, talk.first, lockstep)
     before = held[np.arange(len(held)), talk.turns.participant]
@@ -221,7 +227,7 @@ def _talk(
     }
 
 
-def _held(turns: Asked, first: _Ints, lockstep: bool) -> tuple[_Ints, _Ints]:
+def _held(turns: ShownQueries, first: _Ints, lockstep: bool) -> tuple[_Ints, _Ints]:
     """(turn, participant): what all hold when a turn is taken, and what they hold after the last."""
     now = np.array(first, dtype=np.int64)
     held = np.empty((len(turns.round), len(now)), dtype=np.int64)
@@ -241,7 +247,7 @@ def _held(turns: Asked, first: _Ints, lockstep: bool) -> tuple[_Ints, _Ints]:
     return held, now
 
 
-def _eventful(turns: Asked, before: _Ints) -> tuple[Asked, int]:
+def _eventful(turns: ShownQueries, before: _Ints) -> tuple[ShownQueries, int]:
     """The turns up to a few rounds after the last change of mind, and how many rounds are left out.
 
     A talk that does not settle goes on for all its rounds, and most of them change nothing.
@@ -260,7 +266,7 @@ def _eventful(turns: Asked, before: _Ints) -> tuple[Asked, int]:
 
 def _counts(answers: _Ints, which: npt.NDArray[np.bool_], classes: int) -> npt.NDArray[np.float64]:
     """(turn, colour): how many answers name each colour."""
-    named = np.where(which, answers, UNCOLOURED)
+    named = np.where(which, answers, NO_VOTE)
     return np.stack([(named == colour).sum(axis=1) for colour in range(classes)], axis=1).astype(np.float64)
 
 
@@ -270,11 +276,11 @@ def _weighed(row: npt.NDArray[np.float64]) -> dict[str, float]:
 
 def _majority(first: _Ints) -> dict[str, int]:
     """The colour with most first votes; undecided if several have as many."""
-    cast = first[first != UNCOLOURED]
+    cast = first[first != NO_VOTE]
     counts = np.bincount(cast) if cast.size else np.zeros(1, dtype=np.int64)
     most = int(counts.max())
     best = np.flatnonzero(counts == most)
-    decision = int(best[0]) if cast.size and best.size == 1 else UNCOLOURED
+    decision = int(best[0]) if cast.size and best.size == 1 else NO_VOTE
     return {"decision": decision, "votes": most, "of": int(cast.size)}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from folkmoot.player.document import document, part
-from folkmoot.player.form import Input, Moot, form
+from folkmoot.player.form import Input, ShownMoot, form
 
 TALKS = "talks"  # the identifier under which player.js finds its data
 SCRIPTS = ("parts.js", "talk.js", "player.js")
@@ -73,7 +73,7 @@ class Player:
 def player_data(
     labels: Sequence[str],
     inputs: Sequence[Input],
-    moots: Sequence[Moot],
+    moots: Sequence[ShownMoot],
     *,
     noun: str = "liar",
     ink: bool = False,

@@ -72,8 +72,8 @@ const Player = (() => {
 
     function drawOthers() {
       const truth = data.inputs[state.input].truth;
-      $(".others h2").textContent = moots.length > 1 ? "The same input, other moots" : "Before and after the talk";
-      $(".others thead").replaceChildren(html("tr", {}, ["moot", "most first votes", "the talk"].map((text) => html("th", { text, scope: "col" }))));
+      $(".others h2").textContent = moots.length > 1 ? "The same input, other moots" : "Before and after deliberation";
+      $(".others thead").replaceChildren(html("tr", {}, ["moot", "most first votes", "deliberation"].map((text) => html("th", { text, scope: "col" }))));
       $(".others tbody").replaceChildren(...moots.map((each, m) => {
         const one = Talk.of(each, state.input);
         const most = one.majority;
@@ -249,7 +249,7 @@ const Player = (() => {
       const steps = talk.frames.length - 2;
       const unseen = talk.quiet ? `, ${counted(talk.quiet, "round")} left out` : "";
       const where = now.kind === "step" ? `round ${now.round} of ${talk.rounds} · step ${frame} of ${steps}`
-        : now.kind === "over" ? data.node ? "the end: signed closes" : `the end, after ${counted(talk.rounds, "round")}${unseen}` : "before the talk: first votes";
+        : now.kind === "over" ? data.node ? "the end: signed closes" : `the end, after ${counted(talk.rounds, "round")}${unseen}` : "before round 1: first votes";
       $(".where").textContent = where;
       $(".scrub").setAttribute("aria-valuetext", where);
       const start = talk.starts[now.column];
@@ -283,7 +283,7 @@ const Player = (() => {
         const many = talk.voters.length;
         needs = `what is held by ${data.node ? `the ${many} whose close counts` : moot.lies.size ? `the ${many} that follow the rule` : counted(many, "participant")}`;
         words = now.kind === "first" ? data.node ? "The first votes of all who closed. What comes next is what this node asked." : "Everybody has its first vote; nobody has asked yet."
-          : `The talk is over: ${talk.decision < 0 ? "undecided" : `${percent(held(talk) / Math.max(1, many))} hold ${labels[talk.decision]}`}` + (data.node ? ", by the closes that are signed." : ".") + (talk.quiet ? ` In the last ${talk.quiet + 3} rounds nobody changed its mind.` : "");
+          : `The deliberation is over: ${talk.decision < 0 ? "undecided" : `${percent(held(talk) / Math.max(1, many))} hold ${labels[talk.decision]}`}` + (data.node ? ", by the closes that are signed." : ".") + (talk.quiet ? ` In the last ${talk.quiet + 3} rounds nobody changed its mind.` : "");
       }
       const said = $(".said");
       said.setAttribute("aria-live", state.playing ? "off" : "polite");

@@ -13,10 +13,10 @@ import numpy.typing as npt
 from folkmoot import checks
 from folkmoot.arrays import Array, Ints
 from folkmoot.outcome import Outcome
-from folkmoot.player.form import Input, Moot, Talk, closest_first
+from folkmoot.player.form import Input, ShownMoot, ShownRun, closest_first
 from folkmoot.player.images import data_addresses
 from folkmoot.player.page import TALKS, Player, player_data, player_page
-from folkmoot.votes import UNCOLOURED, Votes, check_truth
+from folkmoot.votes import NO_VOTE, Votes, check_truth
 
 MOST_PARTICIPANTS = 1000  # more than that are not told apart on a ring
 _COLUMNS = 60  # of a row are shown
@@ -122,7 +122,7 @@ def play(
     first = next(iter(_named(outcomes).values()))
     participants, count = len(first.honest), first.decisions.shape[-1]
     player = player_page(
-        title or f"{participants} participants talk until they agree",
+        title or f"{participants} participants deliberate until they agree",
         f"{about or f'{participants} participants; {_rule(first)}.'} {_shown(data, count)}",
         data,
     )
@@ -158,7 +158,7 @@ def talks_to_play(
         [
             Input(
                 called[i],
-                UNCOLOURED if known is None else int(known[i]),
+                NO_VOTE if known is None else int(known[i]),
                 address,
                 None if table is None else table[i],
             )
@@ -177,7 +177,7 @@ def _shown(data: dict[str, Any], count: int) -> str:
 
 def _named(outcomes: Outcome | Mapping[str, Outcome]) -> dict[str, Outcome]:
     """The outcomes by name, all of them recorded and about the same inputs."""
-    named = {"the talk": outcomes} if isinstance(outcomes, Outcome) else outcomes
+    named = {"the deliberation": outcomes} if isinstance(outcomes, Outcome) else outcomes
     if not isinstance(named, Mapping):
         raise TypeError(f"outcomes must be an Outcome, or map names to outcomes: got {outcomes!r}")
     if not named:
@@ -271,17 +271,17 @@ def _chosen(inputs: int | Sequence[int], moots: list[Outcome]) -> list[int]:
     return which
 
 
-def _moot(name: str, outcome: Outcome, chosen: list[int], truth: Ints | None) -> Moot:
+def _moot(name: str, outcome: Outcome, chosen: list[int], truth: Ints | None) -> ShownMoot:
     votes = _first_votes(outcome)
     decided, end = _once(outcome.decision, 1), _once(outcome.decisions, 2)
-    right = None if truth is None or (truth == UNCOLOURED).all() else float(outcome.accuracies(truth)[0])
-    return Moot(
+    right = None if truth is None or (truth == NO_VOTE).all() else float(outcome.accuracies(truth)[0])
+    return ShownMoot(
         name=name,
         rule=_rule(outcome),
         names=[f"#{i}" for i in range(len(votes))] if outcome.names is None else list(outcome.names),
         honest=outcome.honest,
         talks=[
-            Talk(
+            ShownRun(
                 first=votes[:, i],
                 turns=outcome.turns(i),
                 decision=int(decided[i]),
@@ -291,9 +291,9 @@ def _moot(name: str, outcome: Outcome, chosen: list[int], truth: Ints | None) ->
             for i in chosen
         ],
         inputs=votes.shape[1],
-        undecided=int((decided == UNCOLOURED).sum()),
+        undecided=int((decided == NO_VOTE).sum()),
         right=right,
-        liars=outcome.liars,
+        liars=outcome.malicious,
         lockstep=outcome.schedule == "lockstep",
     )
 

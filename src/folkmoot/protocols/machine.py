@@ -15,7 +15,7 @@ import numpy as np
 
 from folkmoot.arrays import Ints
 from folkmoot.protocols.snow import SnowProtocol
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 
 class Machine(NamedTuple):
@@ -45,7 +45,7 @@ def _tabulated(protocol: SnowProtocol[Any], classes: int) -> Machine:
 
 def tabulate(protocol: SnowProtocol[Any], classes: int, *, most_states: int = 100_000) -> Machine:
     """The machine of a protocol: every state that any sequence of winners can lead to."""
-    winners = range(UNCOLOURED, classes)
+    winners = range(NO_VOTE, classes)
     firsts = [protocol.start(vote) for vote in winners]
     number: dict[Any, int] = {}
     for state in firsts:
@@ -54,7 +54,7 @@ def tabulate(protocol: SnowProtocol[Any], classes: int, *, most_states: int = 10
     queue = list(number)
     for state in queue:  # grows while it is read
         for won in winners:
-            for ahead in (False, won != UNCOLOURED):
+            for ahead in (False, won != NO_VOTE):
                 new = protocol.finite(state, won, ahead)
                 if new not in number:
                     number[new] = len(number)

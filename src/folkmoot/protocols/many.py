@@ -15,7 +15,7 @@ from folkmoot.arrays import Colours
 from folkmoot.protocols.machine import machine_of
 from folkmoot.protocols.snow import SnowProtocol, reaches
 from folkmoot.protocols.snowball import is_ahead
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 
 def winners(
@@ -26,12 +26,12 @@ def winners(
     asked: int,
     weights: Sequence[float] | None = None,
 ) -> Colours:
-    """The colour that won on each input, or UNCOLOURED: ``winner`` for a batch.
+    """The colour that won on each input, or NO_VOTE: ``winner`` for a batch.
 
     ``asked`` peers were asked; those who did not answer count for nobody. With ``weights``, one for each
     peer asked (those who answered first), the tally is weighted and rescaled to the number asked.
     """
-    won = np.full(answers[0].shape, UNCOLOURED, dtype=np.int8)
+    won = np.full(answers[0].shape, NO_VOTE, dtype=np.int8)
     if weights is None:
         small = np.uint8 if asked < 256 else np.uint16  # as narrow as will do: this is what a round costs
         for colour in range(classes):
@@ -74,7 +74,7 @@ class Opinions:
         """What it holds at the end: its colours; where the protocol decides, only what it has decided."""
         if not self._machine.decides:
             return self.colours
-        return np.where(self._machine.asking[self._state] == 1, UNCOLOURED, self.colours).astype(np.int8)
+        return np.where(self._machine.asking[self._state] == 1, NO_VOTE, self.colours).astype(np.int8)
 
     @property
     def asking(self) -> bool:
@@ -90,7 +90,7 @@ class Opinions:
         if self._wins is not None:
             # A decided node counts no more.
             held = self._machine.colour[self._state]
-            (counted,) = np.nonzero((won != UNCOLOURED) & (self._machine.asking[self._state] == 1))
+            (counted,) = np.nonzero((won != NO_VOTE) & (self._machine.asking[self._state] == 1))
             winner = won[counted].astype(np.int64)
             self._wins[counted, winner] += 1
             kept = held[counted]

@@ -16,7 +16,7 @@ import numpy as np
 
 from folkmoot import checks
 from folkmoot.arrays import Bools, Floats, Ints
-from folkmoot.cores import cores
+from folkmoot.machine import cores
 
 # Entries of a table of log-binomials made at once (512 KiB, which stays in the cache), and how many such
 # blocks are worth threads.

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from folkmoot.protocols.snow import SnowProtocol
-from folkmoot.votes import UNCOLOURED, Colour
+from folkmoot.votes import NO_VOTE, Colour
 
 
 def take(colour: Colour, won: Colour) -> Colour:
     """The winner's colour, or the old one if no colour won."""
-    return colour if won == UNCOLOURED else won
+    return colour if won == NO_VOTE else won
 
 
 @dataclass(frozen=True)

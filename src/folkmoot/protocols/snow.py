@@ -13,7 +13,7 @@ import numpy.typing as npt
 from folkmoot import checks
 from folkmoot.arrays import Floats, Ints
 from folkmoot.protocols.thresholds import StrongConfidence
-from folkmoot.votes import UNCOLOURED, Colour, Tally
+from folkmoot.votes import NO_VOTE, Colour, Tally
 
 State = TypeVar("State")
 Alpha: TypeAlias = int | Sequence[int] | npt.NDArray[np.integer[Any]] | StrongConfidence
@@ -32,7 +32,7 @@ def reaches(tally: Any, alpha: Any, total: Any = 1, size: Any = 1) -> Any:
 
 
 def winner(tally: Tally | Sequence[float], alpha: int) -> Colour:
-    """The colour that at least alpha answers name, or UNCOLOURED; alpha > k/2, so at most one does.
+    """The colour that at least alpha answers name, or NO_VOTE; alpha > k/2, so at most one does.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def winner(tally: Tally | Sequence[float], alpha: int) -> Colour:
     Returns
     -------
     int
-        The colour that won the query, or -1 (UNCOLOURED) if none did.
+        The colour that won the query, or -1 (NO_VOTE) if none did.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def winner(tally: Tally | Sequence[float], alpha: int) -> Colour:
     for colour, count in enumerate(tally):
         if reaches(count, alpha):
             return colour
-    return UNCOLOURED
+    return NO_VOTE
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class SnowProtocol(ABC, Generic[State]):
 
     @abstractmethod
     def react(self, state: State, won: Colour) -> State:
-        """The state after a query that ``won`` has won (UNCOLOURED: no colour did)."""
+        """The state after a query that ``won`` has won (NO_VOTE: no colour did)."""
 
     @abstractmethod
     def colour(self, state: State) -> Colour:

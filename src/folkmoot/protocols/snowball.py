@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from folkmoot.protocols.snowflake import Deciding, Flake, count
-from folkmoot.votes import UNCOLOURED, Colour
+from folkmoot.votes import NO_VOTE, Colour
 
 
 def is_ahead(wins: Any, held: Any, wins_of_held: Any) -> Any:
@@ -17,7 +17,7 @@ def is_ahead(wins: Any, held: Any, wins_of_held: Any) -> Any:
 
     A node that holds none prefers whatever wins; ``wins_of_held`` can then be anything.
     """
-    return (held == UNCOLOURED) | (wins > wins_of_held)
+    return (held == NO_VOTE) | (wins > wins_of_held)
 
 
 class Ball(NamedTuple):
@@ -71,7 +71,7 @@ class Snowball(Deciding[Ball]):
 
     def react(self, state: Ball, won: Colour) -> Ball:
         """One more win for the winner, and what follows from it."""
-        if won == UNCOLOURED or state.flake.decided:
+        if won == NO_VOTE or state.flake.decided:
             return self.finite(state, won, ahead=False)
         wins = [*state.wins, *[0] * (max(won, state.preferred) + 1 - len(state.wins))]
         wins[won] += 1

@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 from folkmoot import checks
 from folkmoot.protocols.slush import take
 from folkmoot.protocols.snow import SnowProtocol, State
-from folkmoot.votes import UNCOLOURED, Colour
+from folkmoot.votes import NO_VOTE, Colour
 
 
 class Flake(NamedTuple):
@@ -26,7 +26,7 @@ def count(state: Flake, won: Colour, beta: int) -> Flake:
     """Slush with a streak: a query without a winner ends it; a decided node never changes."""
     if state.decided:
         return state
-    streak = 0 if won == UNCOLOURED else state.streak + 1 if won == state.colour else 1
+    streak = 0 if won == NO_VOTE else state.streak + 1 if won == state.colour else 1
     return Flake(take(state.colour, won), streak, decided=streak >= beta)
 
 

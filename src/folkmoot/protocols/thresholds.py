@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.accuracy import wilson_bound
 from folkmoot.arrays import Floats, Ints
+from folkmoot.outcome import wilson_bound
 from folkmoot.votes import check_votes
 
 # Standard deviations. Each bound then holds in 80% of the cases, the level at which a holdout anchors trust.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from folkmoot.comparing import CONSENSUS, Report
 from folkmoot.comparing.comparing import BEST, FINAL, MEAN
@@ -16,7 +15,10 @@ from folkmoot.report import curves
 from folkmoot.report.curves import Curve, Look
 from folkmoot.report.page import Page
 from folkmoot.runs.study import Study, named
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _STYLES: Final[dict[str, dict[str, Any]]] = {
     CONSENSUS: {"color": BLUE, "lw": 2.6, "marker": "o", "zorder": 5},
@@ -83,6 +85,9 @@ def in_short(report: Report) -> list[str]:
 
 def score_by_liars(study: Study) -> Figure:
     """The score against the number of malicious participants; errors that are far off leave the picture."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
     figure = Figure(figsize=(7.6, 4.4), layout="constrained")
     axes = figure.subplots()
     higher = study.reports[0].metric.higher_is_better
@@ -102,6 +107,8 @@ def score_by_liars(study: Study) -> Figure:
 
 def answers_and_truth(study: Study) -> Figure:
     """The answers against the truth, a point for each test row; nobody lying."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(5.2, 4.6), layout="constrained")
     axes = figure.subplots()
     truth = np.asarray(study.data.y_test, dtype=np.float64)
@@ -116,7 +123,9 @@ def answers_and_truth(study: Study) -> Figure:
 
 
 def pictures(study: Study) -> dict[str, Figure]:
-    """The pictures of a study by the names of their files."""
+    """The pictures of a study by the names of their files; none without matplotlib."""
+    if find_spec("matplotlib") is None:
+        return {}
     drawn = {study.reports[0].metric.name: score_by_liars(study), "data": study.data.summary().plot()}
     return drawn | ({"answers": answers_and_truth(study)} if study.data.numeric else {})
 
@@ -147,7 +156,7 @@ def page(study: Study, title: str, drawn: dict[str, Figure]) -> str:
     if report.metric.higher_is_better:
         lines = [Curve(name, known, *_LOOKS.get(name, (11, ""))) for name, known in _measured(study).items()]
         result.curves(metric, curves.curves(caption, "malicious participants", lines), caption)
-    else:
+    elif metric in drawn:
         result.figure(drawn[metric], caption)
     result.heading("With nobody malicious" if not study.malicious[0] else "With the fewest malicious")
     result.table(list(report.columns), [list(report.cells(line)) for line in report.lines], bold=CONSENSUS)
@@ -161,7 +170,7 @@ def page(study: Study, title: str, drawn: dict[str, Figure]) -> str:
     caption = "Training rows by participant and " + ("quarter" if study.data.numeric else "class")
     if not study.data.numeric and len(summary.classes) <= _MOST_CLASSES:
         result.curves("rows", curves.rows_by_class(caption, summary), caption)
-    else:
+    elif "data" in drawn:
         result.figure(drawn["data"], caption)
     result.text(
         f"Fitting took {study.seconds_fitting:.1f} s, all comparisons {study.seconds_comparing:.1f} s."
@@ -210,7 +219,7 @@ def _places(study: Study) -> Any:
     """The truth of the test rows as places among the labels of the deliberations."""
     labels = np.asarray(next(iter(study.deliberations.values())).labels).tolist()
     right = named(study.data, np.asarray(study.data.y_test)).tolist()
-    return np.array([labels.index(each) if each in labels else UNCOLOURED for each in right])
+    return np.array([labels.index(each) if each in labels else NO_VOTE for each in right])
 
 
 def _names(study: Study) -> list[str]:

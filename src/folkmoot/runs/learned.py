@@ -22,19 +22,17 @@ from folkmoot.files.skops_files import read_skops, told, write_skops
 from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
 from folkmoot.learning.participants import Participant
 from folkmoot.protocols import PROTOCOLS, SnowProtocol
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 _WHAT: Final = "a moot of folkmoot learn"
 
 # What a moot holds besides its models; models of nodes may not.
 _TYPES: Final = (
     "folkmoot.aggregation.interface.Rows",
-    "folkmoot.council.Council",
+    "folkmoot.simulation.council.Council",
     "folkmoot.learning.classifier.ConsensusClassifier",
-    "folkmoot.learning.improvement.Change",
+    "folkmoot.learning.improvement.ModelChange",
     "folkmoot.learning.improvement.Improvement",
-    "folkmoot.learning.improvement.NumberChange",
-    "folkmoot.learning.improvement.NumberImprovement",
     "folkmoot.learning.participants.Participant",
     "folkmoot.learning.regressor.ConsensusRegressor",
     *(f"{kind.__module__}.{kind.__qualname__}" for kind in (*PROTOCOLS.values(), *AGGREGATIONS.values())),
@@ -132,7 +130,7 @@ class LearnedMoot:
         return TableAnswers(
             self.moot.predict(X),
             np.asarray(outcome.agreement),
-            np.asarray(outcome.decision == UNCOLOURED),
+            np.asarray(outcome.decision == NO_VOTE),
             self.moot.predict_proba(X),
             tuple(str(label) for label in self.moot.classes_),
         )

@@ -11,15 +11,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from folkmoot.adversaries import PerfectlyMalicious
-from folkmoot.aggregation import PeerReview
+from folkmoot.aggregation import PeerReview, watching
 from folkmoot.arrays import Array, PartProgress
 from folkmoot.comparing import Report
 from folkmoot.datasets import MootData, load_digits_moot
 from folkmoot.learning import ConsensusClassifier, ConsensusRegressor, reports
 from folkmoot.learning.base_learners import MIXED, models_for
-from folkmoot.learning.improvement import Improvement, NumberImprovement
+from folkmoot.learning.improvement import Improvement
 from folkmoot.learning.shown_rows import PUBLIC
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import Slush
@@ -27,7 +28,7 @@ from folkmoot.simulation import deliberate
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class UnlabelledPool:
     """Unlabelled rows of a file, by which models are to improve."""
 
     name: str
@@ -48,7 +49,7 @@ class Study:
     seconds_fitting: float
     seconds_comparing: float
     shown: str = ""
-    improvement: Improvement | NumberImprovement | None = None
+    improvement: Improvement | None = None
     deliberations: Mapping[str, Outcome] = field(default_factory=dict)
     images: Array | None = None
 
@@ -64,7 +65,7 @@ def study(
     *,
     scoring: Sequence[str] | None = None,
     progress: PartProgress | None = None,
-    pool: Pool | None = None,
+    pool: UnlabelledPool | None = None,
 ) -> Study:
     """Fit ``moot`` on the training rows of ``data``, improve it by a pool, report on the test rows."""
     if data.X_test is None or data.y_test is None:
@@ -77,10 +78,11 @@ def study(
     found = []
     experiments = [count or None for count in malicious]
     truth, groups = named(data, data.y_test), data.groups_test
-    for report in reports(moot, data.X_test, truth, experiments, groups=groups, scoring=scoring):
-        found.append(report)
-        if progress is not None:
-            progress("comparing", len(found), len(malicious))
+    with watching(saying("final votes", progress)):
+        for report in reports(moot, data.X_test, truth, experiments, groups=groups, scoring=scoring):
+            found.append(report)
+            if progress is not None:
+                progress("comparing", len(found), len(malicious))
     return Study(
         data=data,
         malicious=tuple(malicious),
@@ -138,8 +140,9 @@ def demo(
         n_jobs=n_jobs,
         random_state=seed,
     )
-    found = study(moot, data, config.malicious, progress=progress)
-    votes = moot.votes(data.X_test)
+    with threadpool_limits(1):  # a participant has 13 rows: threads would only wait for each other
+        found = study(moot, data, config.malicious, progress=progress)
+        votes = moot.votes(data.X_test)
     played = {}
     for report in found.reports:
         liars = {
@@ -154,7 +157,7 @@ def demo(
             truth=data.y_test,
             classes=len(moot.classes_),
             seed=seed,
-            missing="uncoloured",
+            missing="present",
             record=True,
         )
         name = f"Slush, {len(liars)} malicious" if liars else "Slush, nobody malicious"

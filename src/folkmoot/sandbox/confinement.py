@@ -22,6 +22,7 @@ from folkmoot.sandbox import landlock, seccomp
 
 _OPEN_FILES: Final = 128
 _PR_SET_NO_NEW_PRIVS: Final = 38
+_NAMES: Final = 53  # names of hosts are asked for here, where an answer is too long for UDP
 _CAPABILITIES: Final = 0x20080522  # version 3 of the kernel's structure: two words of 32 bits each
 
 
@@ -31,6 +32,7 @@ class Confinement(NamedTuple):
     landlock: int  # its ABI; 0: it can read every file that its user can
     seccomp: bool  # false: it can open connections, write files, and start and stop processes
     memory: int  # bytes, at most
+    ports: tuple[int, ...] = ()  # of TCP that it may connect to, of a worker that asks a service
 
     @property
     def whole(self) -> bool:
@@ -50,8 +52,9 @@ class Confinement(NamedTuple):
     def in_words(self) -> str:
         """One line for people."""
         if self.whole:
+            network = f"network to port {self.ports[0]} only" if self.ports else "no network"
             return (
-                f"no files, no network, no other process, {self.memory / (1 << 30):.3g} GB of memory "
+                f"no files, {network}, no other process, {self.memory / (1 << 30):.3g} GB of memory "
                 f"(Landlock {self.landlock}, seccomp)"
             )
         return "NOT WHOLE: " + "; ".join(self.missing())
@@ -63,9 +66,10 @@ def possible(memory: int) -> Confinement:
     return Confinement(landlock.abi() if linux else 0, seccomp.available(), memory)
 
 
-def confine(readable: Iterable[str], memory: int) -> Confinement:
+def confine(readable: Iterable[str], memory: int, ports: Iterable[int] = ()) -> Confinement:
     """Give up everything but reading beneath these paths and so much memory; call it in a lone thread.
 
+    With ``ports`` it keeps connections to these ports of TCP, and asks for names of hosts.
     What the system does not offer is missing in the result. What it offers and then refuses raises.
     """
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
@@ -75,14 +79,16 @@ def confine(readable: Iterable[str], memory: int) -> Confinement:
     with suppress(OSError):
         os.nice(5)  # the node goes first
     if platform.system() != "Linux":
-        return Confinement(0, seccomp=False, memory=memory)
+        return Confinement(0, seccomp=False, memory=memory, ports=tuple(ports))
     _alone()
     library = ctypes.CDLL(None, use_errno=True)
     if library.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "no_new_privs cannot be set")
-    version = landlock.restrict([*readable, "/proc/self"])  # its own: libraries look up where they are
+    kept = tuple(ports)
+    beneath = [*readable, "/proc/self"]  # its own: libraries look up where they are
+    version = landlock.restrict(beneath, [*kept, _NAMES] if kept else ())
     _without_capabilities(library)
-    return Confinement(version, seccomp.install(), memory)
+    return Confinement(version, seccomp.install(network=bool(kept)), memory, kept)
 
 
 def _alone() -> None:

@@ -1,5 +1,7 @@
 """Landlock of Linux: from now on this process opens only files beneath given paths, and only to read.
 
+It also connects to given ports alone, where the kernel has rules for these (ABI 4).
+
 The kernel's interface is three system calls (``man 7 landlock``); their numbers are the same on every
 architecture that folkmoot knows. A kernel without them, or one that was started without Landlock, has ABI 0.
 """
@@ -16,7 +18,9 @@ from typing import Final
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _VERSION: Final = 1  # a flag of _CREATE: tell the ABI
-_PATH_BENEATH: Final = 1
+_PATH_BENEATH, _NET_PORT = 1, 2
+_CONNECT: Final = 0b10
+_SINCE_PORTS: Final = 4  # the ABI that brought rules for ports
 _READ_FILE, _READ_DIR = 1 << 2, 1 << 3
 
 # Rights that a domain can take away, by the ABI that brought them: all are, and some are given back.
@@ -32,10 +36,11 @@ def abi() -> int:
     return 0
 
 
-def restrict(readable: Iterable[str]) -> int:
+def restrict(readable: Iterable[str], ports: Iterable[int] = ()) -> int:
     """Let this thread, and those that it starts, only read beneath these paths; returns the ABI, 0 if none.
 
-    Paths that do not exist are passed over. ``no_new_privs`` must be set.
+    Paths that do not exist are passed over. ``ports`` are those of TCP that it may connect to.
+    ``no_new_privs`` must be set.
     """
     version = abi()
     if not version:
@@ -46,6 +51,9 @@ def restrict(readable: Iterable[str]) -> int:
     try:
         for path in readable:
             _add(rules, path)
+        for port in ports if version >= _SINCE_PORTS else ():
+            rule = struct.pack("=QQ", _CONNECT, port)
+            _call(_ADD, ctypes.c_int(rules), _NET_PORT, ctypes.c_char_p(rule), ctypes.c_uint32(0))
         _call(_RESTRICT, ctypes.c_int(rules), ctypes.c_uint32(0))
     finally:
         os.close(rules)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -10,11 +11,13 @@ import msgspec
 import numpy as np
 
 from folkmoot.arrays import Array
-from folkmoot.extras import to_install
 from folkmoot.files.skops_files import loaded_skops, told
+from folkmoot.machine import to_install
+from folkmoot.sandbox.given import given
 from folkmoot.sandbox.messages import AnyArray, Labels, Numbers, packed
 from folkmoot.sandbox.onnx_files import check_self_contained
 from folkmoot.sandbox.process import Limits, Sandboxed
+from folkmoot.sandbox.python_objects import imported
 
 PICKLES: Final = (".pkl", ".pickle", ".joblib")
 SUFFIXES: Final = (".skops", ".onnx", *PICKLES)
@@ -76,31 +79,62 @@ def load_sandboxed(
         working_folder=bool(allow) or Path(spec).suffix.lower() in PICKLES,  # own types may be there
         limits=limits or Limits(Limits.memory + _TIMES * Path(spec).stat().st_size),
     )
+    return _answered_by(worker), worker
+
+
+def _answered_by(worker: Sandboxed[_Facts]) -> Loaded:
     facts = worker.facts
     labels = None if facts.labels is None else facts.labels.array
     classes = 0 if labels is None else labels.size
 
     def asked(method: str) -> Callable[[Array], Array]:
-        def ask(rows: Array) -> Array:
+        def ask(rows: Array, names: Sequence[str] = ()) -> Array:
             each = _FOR_A_ROW + _FOR_A_LABEL * classes
             most = min(_MOST_BYTES, 4096 + len(rows) * each)
-            found: Numbers | Labels = worker.ask(method, rows, reply=Numbers | Labels, most=most)  # type: ignore[arg-type]
+            told = np.array(list(names), dtype=object)
+            found: Numbers | Labels = worker.ask(method, rows, told, reply=Numbers | Labels, most=most)  # type: ignore[arg-type]
             return found.array
 
         return ask
 
     chances = asked("chances") if facts.chances else None
-    return Loaded(asked("predict"), labels, facts.columns, facts.names, chances), worker
+    return Loaded(asked("predict"), labels, facts.columns, facts.names, chances)
+
+
+def load_object(spec: str) -> Loaded:
+    """The model in Python that ``module:object`` names."""
+    found = imported(spec)
+    if hasattr(found, "predict"):
+        return _estimator(spec, found)
+    return Loaded(found, getattr(found, "labels", None), columns_of(spec, getattr(found, "columns", None)))
+
+
+def load_object_apart(spec: str) -> tuple[Loaded, Sandboxed[_Facts]]:
+    """The same in a process that is not confined, and what keeps that process."""
+    worker = Sandboxed(f"{__name__}:served_object", None, [spec], _Facts, confined=False)
+    return _answered_by(worker), worker
+
+
+def served_object(data: bytes, spec: str) -> tuple[_Facts, dict[str, Callable[..., AnyArray]]]:
+    """Facts of a model in Python for its node, and the methods that can be asked."""
+    del data  # there is no file
+    return _told(load_object(spec))
 
 
 def served(data: bytes, spec: str, allow: Sequence[str]) -> tuple[_Facts, dict[str, Callable[..., AnyArray]]]:
-    """What a worker tells of a model, and what it can be asked."""
-    found = load(data, spec, allow)
+    """Facts of a model for its node, and the methods that can be asked."""
+    return _told(load(data, spec, allow))
+
+
+def _told(found: Loaded) -> tuple[_Facts, dict[str, Callable[..., AnyArray]]]:
     labels = None if found.labels is None else packed(found.labels)
-    methods: dict[str, Callable[..., AnyArray]] = {"predict": lambda rows: packed(found.predict(rows))}
+    framed = bool(found.names)
+    methods: dict[str, Callable[..., AnyArray]] = {
+        "predict": lambda rows, names: packed(found.predict(given(rows, names.tolist(), framed=framed)))
+    }
     if found.chances is not None:
         ask = found.chances
-        methods["chances"] = lambda rows: packed(ask(rows))
+        methods["chances"] = lambda rows, names: packed(ask(given(rows, names.tolist(), framed=framed)))
     return _Facts(labels, found.columns, list(found.names), found.chances is not None), methods
 
 
@@ -139,7 +173,11 @@ def _unpickled(data: bytes, spec: str) -> Any:
 
 
 def _onnx(data: bytes, spec: str) -> Loaded:
-    """An ONNX model on one thread, all of it in one file; its first output is the labels."""
+    """An ONNX model on one thread, all of it in one file.
+
+    Its first output is the labels, as converters write it. A second one is probabilities: (row, class), or a
+    map by label for each row (ZipMap), which names the labels, too.
+    """
     try:
         import onnxruntime
     except ModuleNotFoundError:
@@ -168,8 +206,23 @@ def _onnx(data: bytes, spec: str) -> Loaded:
             f"model {spec} must take any number of rows of columns: its input {given.name} has shape "
             f"{given.shape}; export it with a first dimension that is free"
         )
-    dtype, output = _ONNX_TYPES[given.type], session.get_outputs()[0].name
-    return Loaded(
-        lambda rows: session.run([output], {given.name: np.ascontiguousarray(rows, dtype=dtype)})[0],
-        columns=given.shape[1] if isinstance(given.shape[1], int) else None,
-    )
+    dtype, (first, *others) = _ONNX_TYPES[given.type], session.get_outputs()
+    width = given.shape[1] if isinstance(given.shape[1], int) else None
+
+    def run(output: str, rows: Array) -> Any:
+        return session.run([output], {given.name: np.ascontiguousarray(rows, dtype=dtype)})[0]
+
+    chances, labels = None, None
+    second = others[0] if others else None
+    if second is not None and second.type.startswith("seq(map("):
+        mapped = second.name
+        known = [*run(mapped, np.zeros((1, width)))[0]] if width is not None else []
+
+        def by_label(rows: Array) -> Array:
+            return np.array([[each[label] for label in known] for each in run(mapped, rows)])
+
+        if width is not None:
+            labels, chances = known, by_label
+    elif second is not None and second.type in ("tensor(float)", "tensor(double)") and len(second.shape) == 2:
+        chances = functools.partial(run, second.name)
+    return Loaded(functools.partial(run, first.name), labels, width, chances=chances)

@@ -40,9 +40,9 @@ class Numbers(msgspec.Struct, frozen=True, tag=True):
 
 
 class Labels(msgspec.Struct, frozen=True, tag=True):
-    """An array of labels of any kind."""
+    """An array of labels of any kind, or of the values of records; None is no answer, or a missing value."""
 
-    values: list[str | bool | int | float]
+    values: list[str | bool | int | float | None]
     shape: tuple[int, ...]
 
     @property
@@ -84,13 +84,15 @@ def packed(values: Any) -> AnyArray:
     return Labels([_plain(each) for each in array.ravel().tolist()], array.shape)
 
 
-def _plain(label: Any) -> str | bool | int | float:
+def _plain(label: Any) -> str | bool | int | float | None:
     value = label.item() if isinstance(label, np.generic) else label
     if isinstance(value, float) and isinstance(label, np.generic) and not value.is_integer():
         return str(label)  # as its own type shows it
     if isinstance(value, bytes):
         return value.decode()
-    if isinstance(value, (str, bool, float)) or (isinstance(value, int) and -(2**63) <= value < 2**64):
+    if value is None or isinstance(value, (str, bool, float)):
+        return value
+    if isinstance(value, int) and -(2**63) <= value < 2**64:
         return value
     raise ValueError(f"a label must be text or a finite number: got {label!r:.200}")
 

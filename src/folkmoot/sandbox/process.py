@@ -39,7 +39,14 @@ _BODY: Final = (
 )
 _MOST_FACTS: Final = 16 << 20  # bytes of what a file says of itself
 _MOST_WARNINGS, _LINE = 10, 1000  # that a file may cause when it is loaded, and characters of each
-_KEPT: Final = ("LANG", "LC_ALL", "LD_LIBRARY_PATH", "TZ")  # of the environment; it may hold secrets
+_KEPT: Final = (
+    "LANG",
+    "LC_ALL",
+    "LD_LIBRARY_PATH",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "TZ",
+)  # of the environment; it may hold secrets
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _STARTS, _EVERY = 4, 15.0  # starts at once, and seconds after which there may be one more
 
@@ -66,12 +73,14 @@ class Sandboxed(Generic[Facts]):
     def __init__(
         self,
         served: str,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | None,
         arguments: Sequence[object],
         facts: type[Facts],
         *,
         private: Sequence[Path] = (),
         working_folder: bool = False,
+        ports: Sequence[int] = (),
+        confined: bool = True,
         limits: Limits | None = None,
     ) -> None:
         """Start it.
@@ -82,7 +91,7 @@ class Sandboxed(Generic[Facts]):
             ``module:function``, called in the worker with the bytes of the file and the arguments; returns
             facts that msgspec can pack, and the methods that can be asked.
         path : path
-            The file; kept open, so that a second start loads the same.
+            The file; kept open, so that a second start loads the same. None: there is none.
         arguments : sequence
             Anything that JSON has.
         facts : type
@@ -91,23 +100,30 @@ class Sandboxed(Generic[Facts]):
             Folders that the worker must not read.
         working_folder : bool
             Whether modules of the current folder may be imported.
+        ports : sequence of int
+            Of TCP that the worker may connect to, to ask a service; none: it has no network.
+        confined : bool
+            False: it is code of the owner, who wants a process that can be ended, and no sandbox.
         limits : Limits or None
             None is ``Limits()``.
         """
-        self._path, self._facts_type, self._limits = str(path), facts, limits or Limits()
+        self._facts_type, self._limits = facts, limits or Limits()
         self._order = {
             "served": served,
             "arguments": list(arguments),
-            "readable": readable(private, working_folder=working_folder),
+            "readable": readable(private, working_folder=working_folder, network=bool(ports)),
+            "ports": list(ports),
+            "confined": confined,
             "memory": self._limits.memory,
             "parent": os.getpid(),
         }
-        own = [Path.cwd()] if working_folder else []
+        self._confined = confined
+        own = [Path.cwd()] if working_folder or not confined else []
         self._path_of_modules = [*map(str, own), *(str(Path(each).resolve()) for each in sys.path if each)]
         self._lock = threading.Lock()
         self._wanted: Callable[[], bool] = lambda: True
         self._starts, self._counted = float(_STARTS), time.monotonic()
-        self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._file = os.open(os.devnull if path is None else path, os.O_RDONLY | os.O_CLOEXEC)
         self._closing = weakref.finalize(self, os.close, self._file)
         self._child: _Child | None = None
         self.confinement, self.facts = self._start()
@@ -121,16 +137,20 @@ class Sandboxed(Generic[Facts]):
         finally:
             self._wanted = before
 
-    def ask(self, method: str, *arrays: Array, reply: type[Reply], most: int) -> Reply:
+    def ask(
+        self, method: str, *arrays: Array, reply: type[Reply], most: int, seconds: float | None = None
+    ) -> Reply:
         """The answer of a method to these arrays, of so many bytes at most.
 
-        WorkerError says what went wrong, in the file or in its process.
+        ``seconds`` are those it has, if not as many as its limits say. WorkerError says what went wrong, in
+        the file or in its process.
         """
         request = msgspec.msgpack.encode((method, [packed(each) for each in arrays]))
         with self._lock:
             if self._child is None:
                 self._start()
-            found = self._exchanged(request, reply | Failed, most, self._limits.seconds)
+            limit = self._limits.seconds if seconds is None else seconds
+            found = self._exchanged(request, reply | Failed, most, limit)
         if isinstance(found, Failed):
             raise WorkerError(str(found))
         answer: Reply = found
@@ -144,7 +164,7 @@ class Sandboxed(Generic[Facts]):
 
     # ---- the process -------------------------------------------------------------------------
 
-    def _start(self) -> tuple[Confinement, Facts]:
+    def _start(self) -> tuple[Confinement | None, Facts]:
         now = time.monotonic()
         self._starts = min(float(_STARTS), self._starts + (now - self._counted) / _EVERY)
         self._counted = now
@@ -152,14 +172,19 @@ class Sandboxed(Generic[Facts]):
             wait = (1.0 - self._starts) * _EVERY
             raise WorkerError(f"its process has ended too often, and is started again in {wait:.0f} s")
         self._starts -= 1.0
-        self._child = _spawner().submit(_Child, self._file, self._path_of_modules).result()
+        making = _spawner().submit(_Child, self._file, self._path_of_modules, confined=self._confined)
+        self._child = making.result()
         seconds = self._limits.seconds_to_load
         told = self._raw(json.dumps(self._order).encode(), 4096, seconds, lambda: True)
         said = json.loads(told)
         if isinstance(said, str):
             self._end()
             raise WorkerError(f"its process could not be confined, so nothing was loaded: {said}")
-        confinement = Confinement(*said)
+        if said is None:
+            confinement = None
+        else:
+            landlock, seccomp, memory, ports = said
+            confinement = Confinement(landlock, seccomp, memory, tuple(ports))
         found: Any = self._exchanged(None, Told | Failed, _MOST_FACTS, seconds)
         if isinstance(found, Failed):
             self._end()
@@ -206,7 +231,7 @@ class Sandboxed(Generic[Facts]):
 class _Child:
     """A worker and its pipes."""
 
-    def __init__(self, file: int, path: Sequence[str]) -> None:
+    def __init__(self, file: int, path: Sequence[str], *, confined: bool = True) -> None:
         theirs_in, self._to = os.pipe()
         self._back, theirs_out = os.pipe()
         given = theirs_in, theirs_out, file
@@ -215,7 +240,8 @@ class _Child:
             self._process = subprocess.Popen(  # noqa: S603 (this interpreter, and a text of ours)
                 [sys.executable, "-I", "-B", "-c", _BODY, json.dumps(path), *map(str, given)],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                cwd="/", env=_environment(), pass_fds=given, start_new_session=True,
+                cwd="/" if confined else None, env=_environment() if confined else None, pass_fds=given,
+                start_new_session=True,
             )  # fmt: skip
         finally:
             os.close(theirs_in)

@@ -7,6 +7,7 @@ Landlock knows only what is allowed, beneath a folder as a whole. So where a fol
 from __future__ import annotations
 
 import os
+import ssl
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -22,15 +23,30 @@ _SYSTEM: Final = (
 )  # fmt: skip
 
 
-def readable(private: Iterable[Path] = (), *, working_folder: bool = False) -> list[str]:
+# What is needed to find a host by its name, and to check its certificate.
+_NETWORK: Final = (
+    "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf",
+    "/etc/services", "/etc/protocols", "/etc/ssl/certs", "/etc/ssl/openssl.cnf",
+    "/etc/pki/tls/certs", "/etc/pki/ca-trust", "/etc/ca-certificates", "/usr/share/ca-certificates",
+)  # fmt: skip
+
+
+def readable(
+    private: Iterable[Path] = (), *, working_folder: bool = False, network: bool = False
+) -> list[str]:
     """Paths that hold code, and nothing of what is ``private``.
 
     ``working_folder``: also Python files and packages of the current folder, where types of one's own may be.
+    ``network``: also how hosts are found, and the certificates of authorities.
     """
     hidden = [path.resolve() for path in private]
     homes = [Path(each).resolve() for each in {sys.prefix, sys.base_prefix, sys.exec_prefix}]
     libraries = os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)
     found = {*homes, *(Path(each).resolve() for each in (*_SYSTEM, *libraries) if each)}
+    if network:
+        told = ssl.get_default_verify_paths()
+        paths = (*_NETWORK, told.cafile, told.capath, told.openssl_cafile, told.openssl_capath)
+        found.update(Path(each).resolve() for each in paths if each)
     here = Path.cwd().resolve()
     for entry in {Path(each).resolve() for each in sys.path if each} - {here}:
         found.update(_code(entry))

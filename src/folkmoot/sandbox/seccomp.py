@@ -2,7 +2,8 @@
 
 What is refused: sockets, other programs and processes, signals to others, shared memory, every way to open a
 file for writing or to change the file system, tracing, namespaces, mounts, keys, io_uring (which would go
-around the filter), and whatever changes the machine. Threads and memory are allowed. The architecture is
+around the filter), and whatever changes the machine. Threads and memory are allowed. A worker that asks a
+service may have sockets of the internet's two families, and connect and talk with them. The architecture is
 checked first, since each numbers its calls differently; a call by the numbers of another ends the process.
 """
 
@@ -19,6 +20,8 @@ _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEN
 _CLONE_THREAD: Final = 0x10000
 _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _FILTER = 1, 22, 2
 _X32: Final = 0x40000000  # calls of the x32 ABI have this bit
+_FAMILIES: Final = (2, 10)  # AF_INET, AF_INET6
+_TALKING: Final = ("connect", "sendto", "recvfrom", "sendmsg", "recvmsg", "sendmmsg", "recvmmsg")
 
 # Refused without a look at the arguments. Numbers from asm/unistd_64.h and asm-generic/unistd.h.
 _X86_64: Final = {
@@ -126,11 +129,12 @@ def available() -> bool:
     return ctypes.get_errno() == errno.EFAULT
 
 
-def install() -> bool:
+def install(*, network: bool = False) -> bool:
     """Filter the calls of this thread and of those that it starts; ``no_new_privs`` must be set."""
     if not available():
         return False
-    code = b"".join(struct.pack("=HBBI", *each) for each in _program(ARCHITECTURES[platform.machine()]))
+    program_of = _program(ARCHITECTURES[platform.machine()], network=network)
+    code = b"".join(struct.pack("=HBBI", *each) for each in program_of)
     kept = ctypes.create_string_buffer(code, len(code))
     program = ctypes.create_string_buffer(
         struct.pack("@HP", len(code) // 8, ctypes.addressof(kept)), struct.calcsize("@HP")
@@ -142,7 +146,7 @@ def install() -> bool:
     return True
 
 
-def _program(machine: Architecture) -> list[tuple[int, int, int, int]]:
+def _program(machine: Architecture, *, network: bool = False) -> list[tuple[int, int, int, int]]:
     """Instructions of classic BPF: operation, how many to skip if it holds, and if not, and a number."""
     refuse = (_RETURN, 0, 0, _ERROR | errno.EPERM)
     unknown = (_RETURN, 0, 0, _ERROR | errno.ENOSYS)
@@ -156,8 +160,13 @@ def _program(machine: Architecture) -> list[tuple[int, int, int, int]]:
         (_AT_LEAST, 0, 1, _X32),
         refuse,
     ]
-    for number in machine.refused.values():
-        found += [(_EQUAL, 0, 1, number), refuse]
+    for name, number in machine.refused.items():
+        if network and name == "socket":
+            found += [(_EQUAL, 0, len(_FAMILIES) + 3, number), _argument(0)]
+            found += [(_EQUAL, len(_FAMILIES) - place, 0, family) for place, family in enumerate(_FAMILIES)]
+            found += [refuse, allow]
+        elif not network or name not in _TALKING:
+            found += [(_EQUAL, 0, 1, number), refuse]
     for name in ("clone3", "openat2"):  # their flags are in memory, where no filter looks: the C library
         found += [(_EQUAL, 0, 1, at[name]), unknown]  # then takes clone and openat
     for name, argument in (("open", 1), ("openat", 2)):

@@ -7,10 +7,13 @@ file is, and answers. Nothing is imported before it is confined but what confine
 from __future__ import annotations
 
 import ctypes
+import ctypes.util
 import json
 import os
 import signal
+import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -18,6 +21,7 @@ from folkmoot.sandbox import frames
 from folkmoot.sandbox.confinement import confine
 
 _PR_SET_PDEATHSIG = 1
+_OF_GPUS = ("cupy", "cuda", "numba_cuda")  # no GPU can be reached inside: these are not installed there
 
 
 def main(requests: int, answers: int, file: int) -> None:
@@ -26,9 +30,15 @@ def main(requests: int, answers: int, file: int) -> None:
     _die_with(order["parent"])
     with suppress(OSError):  # libraries ask for its name when they are imported: it is found by writing there
         tempfile.gettempdir()
+    ctypes.util.find_library = _find_library
+    if order["confined"]:  # scikit-learn's discovery imports cupy where it is installed, which writes at home
+        for name in _OF_GPUS:
+            sys.modules[name] = None  # type: ignore[assignment]
     # What is in force is told before the file is read, so that nothing in it can tell otherwise.
     try:
-        told: object = confine(order["readable"], order["memory"])
+        told: object = None
+        if order["confined"]:
+            told = confine(order["readable"], order["memory"], order["ports"])
     except (OSError, RuntimeError, ValueError) as error:
         frames.write(answers, json.dumps(str(error)).encode())
         return
@@ -37,6 +47,13 @@ def main(requests: int, answers: int, file: int) -> None:
         _serve(order, requests, answers, file)
     except EOFError:
         return
+
+
+def _find_library(name: str, find: Callable[[str], str | None] = ctypes.util.find_library) -> str | None:
+    """``ctypes.util.find_library``, which writes a file and starts a compiler: None where it may not."""
+    with suppress(OSError):
+        return find(name)
+    return None
 
 
 def _die_with(parent: int) -> None:

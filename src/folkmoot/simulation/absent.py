@@ -23,24 +23,22 @@ from folkmoot.arrays import Bools, Floats, Ints, Progress
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol
 from folkmoot.protocols.sampling import Neighbours
-from folkmoot.simulation.play_options import Options
-from folkmoot.simulation.results import no_results
-from folkmoot.simulation.setting import Setting
+from folkmoot.simulation.setting import Options, Setting, no_results
 from folkmoot.simulation.sharing import share
-from folkmoot.votes import UNCOLOURED, Missing, check_missing
+from folkmoot.votes import NO_VOTE, Missing, check_missing
 
 
 def some_are_absent(missing: Missing, setting: Setting, options: Options) -> bool:
     """Whether somebody takes no part in some input; ValueError where that cannot be played."""
-    if check_missing(missing) == "uncoloured" or bool((setting.votes != UNCOLOURED).all()):
+    if check_missing(missing) == "present" or bool((setting.votes != NO_VOTE).all()):
         return False
     what = "batch='shared'" if options.shared else ""
     if isinstance(setting.sampling, Neighbours):
         what = type(setting.sampling).__name__
     if what:
         raise ValueError(
-            f"{what} cannot be played where some did not vote on all inputs: give missing='uncoloured', "
-            "which lets them talk and adopt a colour"
+            f"{what} cannot be played where some did not vote on all inputs: give missing='present', "
+            "which lets them ask and adopt a class"
         )
     return True
 
@@ -72,11 +70,11 @@ def play_voters(setting: Setting, options: Options, progress: Progress | None) -
     share(pieces, options.threads, progress)
 
     # Inputs without a talk keep what is there: a single vote, or none.
-    first = np.where(setting.honest[:, None], setting.votes, UNCOLOURED).astype(np.int8)
+    first = np.where(setting.honest[:, None], setting.votes, NO_VOTE).astype(np.int8)
     held = np.stack([(first == colour).sum(axis=0) for colour in range(setting.classes)], axis=-1)
     decisions = np.repeat(first[None], repeats, axis=0)
     alone = (held > 0).sum(axis=-1) == 1
-    settled = np.repeat(alone[None], repeats, axis=0)
+    converged = np.repeat(alone[None], repeats, axis=0)
     rounds = np.zeros((repeats, inputs), dtype=np.int64)
     asked = np.zeros((repeats, inputs), dtype=np.int64)
     history = None
@@ -88,7 +86,7 @@ def play_voters(setting: Setting, options: Options, progress: Progress | None) -
         honest = results.decisions.shape[1]
         colours = results.decisions.reshape(*shape, honest)
         decisions[:, group.seats[:, :honest], group.inputs[:, None]] = colours
-        settled[:, group.inputs] = results.settled.reshape(shape)
+        converged[:, group.inputs] = results.converged.reshape(shape)
         rounds[:, group.inputs] = results.played.reshape(shape)
         asked[:, group.inputs] = results.asked.reshape(shape)
         if history is not None:
@@ -98,11 +96,11 @@ def play_voters(setting: Setting, options: Options, progress: Progress | None) -
         decisions=decisions[one],
         honest=setting.honest,
         classes=setting.classes,
-        settled=settled[one],
+        converged=converged[one],
         rounds=rounds[one],
         queries=np.asarray(asked.sum(axis=1))[one],
         history=None if history is None else history[one],
-        present=setting.votes != UNCOLOURED,
+        present=setting.votes != NO_VOTE,
     )
 
 
@@ -115,7 +113,7 @@ def voters_of(setting: Setting, i: int) -> tuple[Setting | None, Ints]:
 
 def _groups(setting: Setting, inputs: Ints) -> Iterator[_Group]:
     """The inputs on which somebody can ask somebody, by groups."""
-    present = setting.votes[:, inputs] != UNCOLOURED
+    present = setting.votes[:, inputs] != NO_VOTE
     talk = present[setting.honest].any(axis=0) & (present.sum(axis=0) >= 2)
     weights = None if setting.protocol.weights is None else np.array(setting.protocol.weights)
     if weights is not None:  # where no answer weighs anything nobody is ever turned
@@ -195,10 +193,10 @@ def _liars_of(setting: Setting, inputs: Ints, seats: Ints, honest: int, target: 
     sees = whole.sees[lying[:, 0]].copy()
     answers = whole.answers[lying, inputs].copy()
     for seat in np.flatnonzero(sees == Sees.ASKER.value):
-        answers[seat] = UNCOLOURED
+        answers[seat] = NO_VOTE
         shown = whole.answers[lying[seat][:, None], inputs[:, None], seats + 1]
         answers[seat, :, 1 : seats.shape[1] + 1] = shown
-    for seat in np.flatnonzero(target == -1):  # whom it follows is absent, so it sees no colour
+    for seat in np.flatnonzero(target == -1):  # whom it follows is absent, so it sees no class
         sees[seat] = Sees.NOTHING.value
         answers[seat] = answers[seat, :, :1]
     return Liars(

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
+import numpy as np
 import numpy.typing as npt
 
 from folkmoot.adversaries import Adversary, NumberAdversary
 from folkmoot.aggregation import Aggregation, Known
 from folkmoot.aggregation.gold import gold_known
 from folkmoot.arrays import Progress
-from folkmoot.council import Council
 from folkmoot.files.vote_files import VoteTable, named_votes
 from folkmoot.outcome import Batch, Outcome, RunsItself, Schedule
 from folkmoot.protocols import SnowProtocol
 from folkmoot.protocols.sampling import Sampling
-from folkmoot.simulation.play_options import Device, Options
-from folkmoot.simulation.run import play
-from folkmoot.simulation.setting import Setting
-from folkmoot.votes import Missing
+from folkmoot.simulation.council import Council
+from folkmoot.simulation.run import SnowRun, play
+from folkmoot.simulation.setting import Device, Options, Setting
+from folkmoot.votes import NO_VOTE, Missing, Votes
 
 
 def deliberate(
@@ -54,7 +54,7 @@ def deliberate(
     Parameters
     ----------
     votes : array-like of int, shape (participant, input), VoteTable or data frame
-        Everybody's first votes: colours 0..C-1, -1 for none. A council takes probabilities and numbers, too.
+        Everybody's first votes: classes 0..C-1, -1 for none. A council takes probabilities and numbers, too.
         Of a ``VoteTable`` or a data frame (long or wide, as ``read_votes`` takes them) the outcome knows
         names and labels, and gold tasks are known to the aggregation.
     protocol : SnowProtocol, or any that runs itself, optional
@@ -69,7 +69,7 @@ def deliberate(
     adversaries : mapping of int to Adversary, optional
         The Byzantine participants by number, such as ``{3: PerfectlyMalicious()}``.
     truth : array-like of int, shape (input,), optional
-        The right colours, for adversaries that must know them.
+        The right classes, for adversaries that must know them.
     rounds : int, default 50
         Rounds per participant at the most; in a round each honest one asks once, on average.
     sampling : Others, Everyone or Neighbours, optional
@@ -90,19 +90,19 @@ def deliberate(
         Keep ``Outcome.history``, how many held each class after each round. The outcome is the same, but it
         takes longer: every peer is drawn. ``Outcome.turns`` and ``explain`` need no record.
     classes : int, optional
-        The number of colours C. Default: one more than the largest colour in votes and truth, and at least 2.
+        The number of classes C. Default: one more than the largest class in votes and truth, and at least 2.
     permute : bool, default True
         In the bit-sliced kernel, seat honest participants anew for each input if all ask alike. The other
         kernels do not, and Byzantine ones keep their seats (docs/simulation.md on the variance).
     keys : array-like of int, shape (input,), optional
         A number >= 0 for each input that seeds its randomness, instead of its position. With
         ``votes.vote_keys(votes)`` an input keeps its outcome in whatever batch it comes.
-    missing : {"absent", "uncoloured"}, default "absent"
+    missing : {"absent", "present"}, default "absent"
         What a participant does on an input on which it has no vote (-1). "absent": it neither asks nor
         is asked there and does not count in the decision; the voters talk by ``protocol.scaled(voters)``, a
         single voter decides alone, and an input without votes is undecided. An adversary without a vote on an
         input is absent there too; one that has a vote counts among the voters, even if it is silent.
-        "uncoloured", as in the paper: it asks, is asked, and takes the first colour that wins one of its
+        "present", as in the paper: it asks, is asked, and takes the first class that wins one of its
         queries.
     device : {"cpu", "cuda", "auto"}, default "cpu"
         Where it is played: on the processor, on a GPU (with CuPy: ``pip install "folkmoot[gpu]"``), or on a
@@ -114,12 +114,12 @@ def deliberate(
     Returns
     -------
     Outcome
-        The colours held at the end, which inputs are settled, and what it cost.
+        The classes held at the end, which inputs are converged, and what it cost.
 
     Raises
     ------
     ValueError
-        If a vote is no colour, fewer than k peers can be asked, everybody is Byzantine, or an adversary must
+        If a vote is no class, fewer than k peers can be asked, everybody is Byzantine, or an adversary must
         know the truth and is not given it; or if somebody is absent and ``batch="shared"``, ``Neighbours`` or
         weights are given; or if ``device="cuda"`` does not play this.
     ModuleNotFoundError, RuntimeError
@@ -128,7 +128,7 @@ def deliberate(
     Examples
     --------
     Nine of eleven are right about five inputs. Two wrong answers turn nobody, as three are needed; if four of
-    the nine lie, the wrong colour wins.
+    the nine lie, the wrong class wins.
 
     >>> import numpy as np
     >>> from folkmoot import Slush, deliberate
@@ -147,7 +147,7 @@ def deliberate(
     >>> outcome = deliberate(sparse, Slush(k=4, alpha=3))
     >>> outcome.decision, outcome.agreement
     (array([1]), array([1.]))
-    >>> deliberate(sparse, Slush(k=4, alpha=3), missing="uncoloured").decision
+    >>> deliberate(sparse, Slush(k=4, alpha=3), missing="present").decision
     array([-1])
 
     Without a protocol it is a council, and of a data frame the answers are labels:
@@ -158,7 +158,7 @@ def deliberate(
     array(['cat', 'dog'], dtype=object)
     """
     protocol = Council() if protocol is None else protocol
-    named = named_votes(votes)
+    named = None if isinstance(votes, np.ndarray) else named_votes(votes)
     if named is not None:
         if named.gold is not None and known is None and isinstance(protocol, Council):
             known = gold_known(named.votes, named.gold)
@@ -227,3 +227,73 @@ def _refuse(protocol: object, **given: bool) -> None:
         raise ValueError(
             f"{type(protocol).__name__} takes no {option}: it is for Slush, Snowflake and Snowball"
         )
+
+
+def deliberate_among(
+    there: Sequence[int],
+    votes: Votes,
+    protocol: SnowProtocol[Any],
+    *,
+    adversaries: Mapping[int, Adversary],
+    sampling: Sampling | None = None,
+    **options: Any,
+) -> Outcome:
+    """``deliberate`` among the participants ``there``, the protocol scaled to their number, if it can be.
+
+    The others are not waited for: in the outcome they stand without a class and do not count as honest.
+    Participants keep their numbers, in ``adversaries``, in ``sampling`` and in the outcome. ``options`` are
+    ``deliberate``'s.
+    """
+    place = {int(participant): i for i, participant in enumerate(there)}
+    if len(place) < 2:
+        raise ValueError(f"at least two participants must be able to answer: got {len(place)}")
+    rows = list(place)
+    moved = {place[i]: _moved(liar, place) for i, liar in adversaries.items() if i in place}
+    if options.get("missing") == "absent" and (votes[rows] == NO_VOTE).any():
+        return _absent_too(rows, votes, protocol, adversaries, sampling, options)
+    outcome = deliberate(
+        votes[rows],
+        protocol.restricted(rows).scaled(len(rows)),
+        adversaries=moved,
+        sampling=None if sampling is None else sampling.restricted(rows),
+        **options,
+    )
+    return outcome if len(rows) == len(votes) else _among_all(outcome, rows, votes, adversaries)
+
+
+def _absent_too(
+    there: list[int],
+    votes: Votes,
+    protocol: SnowProtocol[Any],
+    adversaries: Mapping[int, Adversary],
+    sampling: Sampling | None,
+    options: dict[str, Any],
+) -> Outcome:
+    """Whoever is not there is absent on every input, as the others are on some: one scaling for both."""
+    cast = np.full_like(votes, NO_VOTE)
+    cast[there] = votes[there]
+    outcome = deliberate(cast, protocol, adversaries=adversaries, sampling=sampling, **options)
+    return replace(outcome, honest=outcome.honest & np.isin(np.arange(len(votes)), there))
+
+
+def _among_all(
+    outcome: Outcome, there: list[int], votes: Votes, adversaries: Mapping[int, Adversary]
+) -> Outcome:
+    """The outcome under the participants' own numbers."""
+    held, participants = outcome.decisions, len(votes)
+    decisions = np.full((*held.shape[:-2], participants, held.shape[-1]), NO_VOTE, dtype=np.int8)
+    decisions[..., there, :] = held
+    honest = np.zeros(participants, dtype=np.bool_)
+    honest[there] = outcome.honest
+    run = outcome.run
+    if isinstance(run, SnowRun):
+        mine = {i: liar for i, liar in adversaries.items() if i in there}
+        run = replace(run, there=np.array(there), cast=votes, adversaries=mine)
+    return replace(outcome, decisions=decisions, honest=honest, run=run)
+
+
+def _moved(liar: Adversary, place: dict[int, int]) -> Adversary:
+    """A liar that follows somebody follows the same one by its new number."""
+    if liar.follows is not None and liar.follows not in place:
+        raise ValueError(f"{type(liar).__name__} follows participant {liar.follows}, which cannot answer")
+    return liar.renumbered(place)

@@ -18,11 +18,10 @@ from folkmoot.arrays import Floats, Ints, Progress
 from folkmoot.outcome import Outcome, PlainSlush, Schedule, Turns
 from folkmoot.protocols import Slush
 from folkmoot.simulation.absent import play_voters, some_are_absent, voters_of
-from folkmoot.simulation.play_options import Options
-from folkmoot.simulation.results import no_results, noted_turns, outcome_of
-from folkmoot.simulation.setting import Setting
+from folkmoot.simulation.kernels.arguments import Results
+from folkmoot.simulation.setting import Options, Setting, no_results
 from folkmoot.simulation.sharing import share
-from folkmoot.votes import UNCOLOURED, Missing, Votes
+from folkmoot.votes import NO_VOTE, Missing, Votes
 
 
 def play(setting: Setting, options: Options, missing: Missing, progress: Progress | None = None) -> Outcome:
@@ -73,7 +72,10 @@ class SnowRun:
     def votes(self) -> Votes:
         """(participant, input): the first votes as handed in."""
         own = self.setting
-        seen = handed_in(own.votes, own.adversaries, own.truth, own.classes, missing=self.missing)
+        seen = handed_in(
+            own.votes, own.adversaries, own.truth, own.classes, missing=self.missing, seed=self.seed,
+            keys=self.options.keys,
+        )  # fmt: skip
         if self.there is None or self.cast is None:
             return seen
         whole = self.cast.copy()  # what those who did not take part have said, they have said
@@ -139,7 +141,7 @@ class SnowRun:
             return None
         named, alphas = own.fixed_counts[place], np.unique(own.honest_alpha)
         liars = len(own.adversaries)
-        if alphas.size > 1 or (own.honest_votes[place] == UNCOLOURED).any():
+        if alphas.size > 1 or (own.honest_votes[place] == NO_VOTE).any():
             return None
         if named.max(initial=0) < liars:  # some are silent, or they do not all say the same
             return None
@@ -166,3 +168,49 @@ class SnowRun:
         whole = np.zeros(len(self.cast), dtype=values.dtype)
         whole[self.there] = values
         return whole
+
+
+def outcome_of(setting: Setting, options: Options, results: Results) -> Outcome:
+    """The outcome; without a repetition axis if there is one repetition only."""
+    inputs, honest = setting.honest_votes.shape
+    shape = (options.repeats, inputs)
+    decisions = results.decisions.reshape(*shape, honest).transpose(0, 2, 1)
+    if setting.adversaries:
+        everybody = np.full((options.repeats, len(setting.votes), inputs), NO_VOTE, dtype=np.int8)
+        everybody[:, setting.honest] = decisions
+        decisions = everybody
+    asked = results.asked.reshape(shape)
+    # A shared query carries every input, so the batch asks until its longest talk is over.
+    queries = asked.max(axis=1) if options.shared else asked.sum(axis=1)
+    history = results.history.reshape(*shape, *results.history.shape[1:]) if options.record else None
+    first = 0 if options.repeats == 1 else slice(None)
+    return Outcome(
+        decisions=decisions[first],
+        honest=setting.honest,
+        classes=setting.classes,
+        converged=results.converged.reshape(shape)[first],
+        rounds=results.played.reshape(shape)[first],
+        queries=np.asarray(queries)[first],
+        history=None if history is None else history[first],
+    )
+
+
+def noted_turns(setting: Setting, options: Options, i: int, repetition: int) -> Turns:
+    """The turns of input i in one repetition, run once more with a notebook."""
+    from folkmoot.simulation.kernels import explicit
+
+    notes = explicit.noted(setting, options, i, repetition)
+    rounds, nodes, won, before, after = notes.rows[:, :5].astype(np.int64).T
+    size, alpha = (notes.asked >= 0).sum(axis=1), setting.urns.alpha[nodes]
+    return Turns(
+        round=rounds,
+        participant=nodes,
+        size=size,
+        alpha=alpha,
+        asked=notes.asked.astype(np.int64),
+        answers=notes.said,
+        tally=np.asarray(np.round(notes.rows[:, 5:], 9), dtype=np.float64),
+        won=won,
+        before=before,
+        after=after,
+    ).renumbered(setting.order)

@@ -1,11 +1,14 @@
-"""A deliberation, checked and laid out for the kernels: honest participants first, adversaries as tables."""
+"""A deliberation, checked and laid out for the kernels: honest participants first, adversaries as tables.
+
+``Setting`` is what is deliberated, ``Options`` how it is played: what chooses the kernel and its randomness.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,14 +17,16 @@ from folkmoot import checks
 from folkmoot.adversaries import Adversary, Sees
 from folkmoot.adversaries.interface import Liars, check_adversaries, check_told_truth, tabulated
 from folkmoot.arrays import Array, Bools, Floats, Ints, Words
-from folkmoot.outcome import Schedule, check_schedule
+from folkmoot.machine import cores
+from folkmoot.outcome import Batch, Schedule, check_batch, check_schedule
 from folkmoot.protocols import Slush, SnowProtocol, check_protocol
 from folkmoot.protocols.machine import Machine, machine_of
 from folkmoot.protocols.sampling import Everyone, Neighbours, Others, Sampling, check_sampling, tails
 from folkmoot.protocols.snow import reaches
-from folkmoot.simulation.kernels.arguments import Chances, Talk
-from folkmoot.simulation.kernels.urns import Urns, lay_out
-from folkmoot.votes import Votes, check_votes, class_count
+from folkmoot.simulation.kernels.arguments import Chances, Results, Topic, Urns, lay_out
+from folkmoot.votes import Votes, check_keys, check_votes, class_count
+
+Device: TypeAlias = Literal["cpu", "cuda", "auto"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +60,7 @@ class Setting:
         cast = check_votes(votes, classes)
         count = class_count(cast, classes, truth)
         if count > 127:
-            raise ValueError(f"at most 127 colours can be deliberated: got {count}")
+            raise ValueError(f"at most 127 classes can be deliberated: got {count}")
         check_schedule(schedule)
         law = check_sampling(sampling)
         many = checks.rounds(rounds)
@@ -125,9 +130,9 @@ class Setting:
         return machine_of(self.protocol, self.classes)
 
     @cached_property
-    def talk(self) -> Talk:
+    def talk(self) -> Topic:
         """What is talked about, and how long at the most."""
-        return Talk(self.honest_votes, self.closed, self.lockstep, self.rounds)
+        return Topic(self.honest_votes, self.closed, self.lockstep, self.rounds)
 
     @cached_property
     def fixed(self) -> bool:
@@ -141,15 +146,15 @@ class Setting:
 
     @cached_property
     def fixed_counts(self) -> Ints:
-        """(input, colour): how many adversaries always answer it."""
+        """(input, class): how many adversaries always answer it."""
         return np.stack([(self.fixed_answers == c).sum(axis=0) for c in range(self.classes)], axis=-1)
 
     @cached_property
     def closed(self) -> Bools:
-        """(input, colour): when all honest participants hold it, no query can ever change that.
+        """(input, class): when all honest participants hold it, no query can ever change that.
 
-        So stopping there is exact. It holds if no other colour can reach anybody's threshold from the
-        Byzantine answers alone that it may hear (with weights: if these never name another colour at all).
+        So stopping there is exact. It holds if no other class can reach anybody's threshold from the
+        Byzantine answers alone that it may hear (with weights: if these never name another class at all).
         """
         # Who may ask whom on a graph is not looked at.
         limit = 1 if self.weighted else int(self.honest_alpha.min())
@@ -158,7 +163,7 @@ class Setting:
         closed = np.ones((inputs, self.classes), dtype=np.bool_)
         follows = self.liars.sees == Sees.TARGET.value
         for held in range(self.classes):
-            # Whoever follows an honest participant sees the colour that all of them hold, and no other.
+            # Whoever follows an honest participant sees the class that all of them hold, and no other.
             said = (
                 np.where(follows[:, None, None], answers[:, :, held + 1 : held + 2], answers)
                 if follows.any()
@@ -172,7 +177,7 @@ class Setting:
 
     @cached_property
     def chances(self) -> Chances:
-        """Chances that a colour held by x of the urn wins."""
+        """Chances that a class held by x of the urn wins."""
         if isinstance(self.sampling, Neighbours):
             raise ValueError("participants who may ask different peers have no common urn")
         n, k = len(self.votes), self.protocol.k
@@ -186,27 +191,95 @@ class Setting:
 
     @cached_property
     def plain(self) -> bool:
-        """Two-colour Slush with every honest vote cast: a node is its colour."""
+        """Two-class Slush with every honest vote cast: a node is its class."""
         return type(self.protocol) is Slush and self.classes == 2 and bool((self.honest_votes >= 0).all())
 
     @property
     def exchangeable(self) -> bool:
-        """Whether only the number of peers of each colour matters to a query."""
+        """Whether only the number of peers of each class matters to a query."""
         complete = isinstance(self.sampling, (Everyone, Others))
         return complete and self.fixed and not self.weighted
 
 
 def chance_rows(law: Everyone | Others, n: int, k: int, levels: Ints) -> Array:
-    """(threshold, x): the chance that a colour held by x of the urn wins, in units of 2^-64."""
+    """(threshold, x): the chance that a class held by x of the urn wins, in units of 2^-64."""
     urn = law.urn(n, k)
     counts, held = np.arange(k + 1), np.arange(urn + 1)
     won = np.array([reaches(counts, alpha) for alpha in levels.tolist()], dtype=np.bool_)
     rows = np.empty((len(levels), urn + 2), dtype=np.uint64)
     rows[:, :-1] = in_units(tails(urn, k, won.reshape(len(levels), k + 1), held))
-    rows[:, -1] = rows[:, -2]  # x = n, which only its own colour can reach
+    rows[:, -1] = rows[:, -2]  # x = n, which only its own class can reach
     return rows
 
 
 def in_units(chance: Floats) -> Words:
     """Chances in units of 2^-64. A sure event is the largest double below 2^64: missed once in 2^53 times."""
     return np.minimum(np.ldexp(chance, 64), np.nextafter(2.0**64, 0)).astype(np.uint64)
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """The options of ``deliberate`` that do not say what is talked about."""
+
+    seed: int
+    keys: Ints  # (input,): what seeds the randomness of each input
+    repeats: int
+    shared: bool  # one query carries all inputs
+    record: bool
+    permute: bool
+    threads: int
+    device: Device = "cpu"
+
+    @classmethod
+    def checked(
+        cls,
+        inputs: int,
+        *,
+        seed: int,
+        keys: npt.ArrayLike | None,
+        repeats: int,
+        batch: Batch,
+        record: bool,
+        permute: bool,
+        threads: int | None,
+        device: Device = "cpu",
+    ) -> Self:
+        """The options, or an error that names what is wrong with them."""
+        check_batch(batch)
+        repetitions = checks.integer("repeats", repeats, least=1)
+        return cls(
+            seed=checks.seed(seed),
+            keys=np.arange(inputs) if keys is None else check_keys(keys, inputs),
+            repeats=repetitions,
+            shared=batch == "shared",
+            record=record,
+            permute=permute,
+            threads=check_threads(threads),
+            device=check_device(device),
+        )
+
+
+def check_device(device: Device) -> Device:
+    """The device, or ValueError if it is none."""
+    if device not in get_args(Device):
+        raise checks.ArgumentError("{device} must be 'cpu', 'cuda' or 'auto': got {device!r}", device=device)
+    return device
+
+
+def check_threads(threads: int | None) -> int:
+    """How many threads play: as many as there are cores, if that is left open."""
+    return checks.integer("threads", cores() if threads is None else threads, least=1)
+
+
+def no_results(setting: Setting, options: Options) -> Results:
+    """Arrays over jobs = (repetition, input) for a kernel to fill."""
+    inputs, honest = setting.honest_votes.shape
+    jobs = options.repeats * inputs
+    history = (jobs, setting.rounds + 1, setting.classes) if options.record else (0, 0, 0)
+    return Results(
+        decisions=np.empty((jobs, honest), dtype=np.int8),
+        played=np.zeros(jobs, dtype=np.int64),
+        asked=np.zeros(jobs, dtype=np.int64),
+        converged=np.zeros(jobs, dtype=np.bool_),
+        history=np.zeros(history, dtype=np.int32),
+    )

@@ -1,4 +1,4 @@
-"""``sweep``: two-colour Slush played very often and counted; a GPU counts the same as the processor."""
+"""``sweep``: two-class Slush played very often and counted; a GPU counts the same as the processor."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from folkmoot.arrays import Array, Colours, Floats, Ints, Progress
 from folkmoot.protocols import Slush
 from folkmoot.protocols.sampling import Everyone, Others, Sampling, check_sampling
 from folkmoot.protocols.thresholds import StrongConfidence, strong_thresholds
-from folkmoot.simulation.play_options import Device, check_device, check_threads
-from folkmoot.simulation.setting import chance_rows, in_units
+from folkmoot.simulation.setting import Device, chance_rows, check_device, check_threads, in_units
 from folkmoot.simulation.sharing import Piece, share
 
 if TYPE_CHECKING:
-    from folkmoot.simulation.kernels.sweeps import Rule
+    from folkmoot.simulation.kernels.sweeps import SweptRule
 
 __all__ = ["Keep", "Sweep", "sweep"]
 
@@ -36,8 +35,8 @@ class Sweep:
     talks : int
         How many talks there were of each setting.
     right, wrong, level : ndarray of int, shape (setting,)
-        Talks after which most honest participants hold the right colour, the wrong one, or as many each.
-    settled : ndarray of int, shape (setting,)
+        Talks after which most honest participants hold the right class, the wrong one, or as many each.
+    converged : ndarray of int, shape (setting,)
         Talks in which all agreed for good; the others were open when the rounds were over.
     rounds, queries : ndarray of int, shape (setting,)
         Rounds, and requests to single peers, of all talks together.
@@ -58,7 +57,7 @@ class Sweep:
     right: Ints
     wrong: Ints
     level: Ints
-    settled: Ints
+    converged: Ints
     rounds: Ints
     queries: Ints
     voted_right: Ints
@@ -83,8 +82,8 @@ class Sweep:
 
     @property
     def open(self) -> Ints:
-        """(setting,): talks that were not settled."""
-        return self.talks - self.settled
+        """(setting,): talks that were not converged."""
+        return self.talks - self.converged
 
 
 def sweep(
@@ -102,7 +101,7 @@ def sweep(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Sweep:
-    """Play two-colour Slush many times from votes that are right by chance, and count what comes of it.
+    """Play two-class Slush many times from votes that are right by chance, and count what comes of it.
 
     Every talk has votes of its own: participant i is right with the chance ``p[i]``. The Byzantine ones
     always answer wrong. A GPU gives the same counts as the processor.
@@ -180,8 +179,8 @@ def sweep(
     share(pieces, many, progress)
     found[:, 5] *= rules[0].k
     votes, decisions = (None, None) if kept is None else kept
-    right, wrong, level, settled, played, queries, voted, tied = found.T
-    return Sweep(talks, right, wrong, level, settled, played, queries, voted, tied, votes, decisions)
+    right, wrong, level, converged, played, queries, voted, tied = found.T
+    return Sweep(talks, right, wrong, level, converged, played, queries, voted, tied, votes, decisions)
 
 
 def _settings(
@@ -216,9 +215,9 @@ def _settings(
     return given, rules, liars
 
 
-def _rule(p: Floats, rules: list[Slush], liars: int, law: Sampling, rounds: int, seed: int) -> Rule:
+def _rule(p: Floats, rules: list[Slush], liars: int, law: Sampling, rounds: int, seed: int) -> SweptRule:
     """All that is played by, as tables."""
-    from folkmoot.simulation.kernels.sweeps import Rule
+    from folkmoot.simulation.kernels.sweeps import SweptRule
     from folkmoot.simulation.kernels.tossing import seeds_of
 
     if not isinstance(law, (Others, Everyone)):
@@ -231,7 +230,7 @@ def _rule(p: Floats, rules: list[Slush], liars: int, law: Sampling, rounds: int,
     which = np.searchsorted(levels, alphas)
     # All right is for good where the liars cannot reach a threshold; all wrong is in any case.
     for_good = np.stack([np.ones(settings, dtype=np.bool_), liars < alphas.min(axis=1)], axis=1)
-    return Rule(
+    return SweptRule(
         chance=chance_rows(law, n, k, levels).ravel(),
         row=urn + 2,
         offset=(which * (urn + 2)).astype(np.uint64),
@@ -251,7 +250,7 @@ def _alphas(rules: list[Slush], honest: int) -> Ints:
     return np.stack([rule.thresholds(honest) for rule in rules])
 
 
-def _takes_gpu(device: Device, keep: Keep, jobs: int, rule: Rule) -> bool:
+def _takes_gpu(device: Device, keep: Keep, jobs: int, rule: SweptRule) -> bool:
     """Whether a GPU plays it: ``device="cuda"`` is an order, and refused with the reason."""
     if device == "cpu":
         return False

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, Final
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from typing import Final
 
 import msgspec
 
@@ -21,7 +22,6 @@ from folkmoot.node.transports.transport import Receiver, Result, Transport
 from folkmoot.node.wire.messages import SESSION, kind_of
 
 _CHOICES: Final = (Kind.COMMIT, Kind.PREVOTE, Kind.PRECOMMIT)
-_DELEGATED: Final = ("connected", "latencies", "skews", "counts", "reach")
 
 
 class Liar(ABC):
@@ -43,7 +43,7 @@ class Liar(ABC):
         if place is None:
             raise ValueError(f"a liar must be in the roster: {me.name!r} is not")
         self._place = place
-        others = sorted(bytes.fromhex(each.fingerprint) for each in roster)
+        others = sorted(each.peer for each in roster)
         others.remove(bytes.fromhex(me.fingerprint))
         self.half = frozenset(others[::2])  # of the others
 
@@ -93,11 +93,26 @@ class Liar(ABC):
         """Run a long job."""
         return self._transport.work(job, done)
 
-    def __getattr__(self, name: str) -> Any:
-        """What a real transport tells besides."""
-        if name in _DELEGATED:
-            return getattr(self._transport, name)
-        raise AttributeError(name)
+    def compute(self, job: Callable[[], Result], done: Callable[[Result], None]) -> None:
+        """Run a long job that must not wait for the model."""
+        self._transport.compute(job, done)
+
+    @property
+    def counts(self) -> Counter[str]:
+        """The transport's."""
+        return self._transport.counts
+
+    def connected(self) -> Collection[bytes]:
+        """Peers with whom there is a connection now."""
+        return self._transport.connected()
+
+    def latencies(self) -> Mapping[bytes, float]:
+        """Seconds to connected peers and back."""
+        return self._transport.latencies()
+
+    def skews(self) -> Mapping[bytes, float]:
+        """How far each peer's clock was ahead."""
+        return self._transport.skews()
 
 
 class Silent(Liar):

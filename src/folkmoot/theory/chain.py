@@ -44,8 +44,8 @@ def warn_if_not_absorbing(byzantine: int, alpha: int, stacklevel: int = 3) -> No
     """All-blue is left again when the Byzantine participants alone reach the threshold."""
     if byzantine >= alpha:
         warnings.warn(
-            f"byzantine={byzantine} >= alpha={alpha}: all-blue is not absorbing; absorption follows "
-            "the paper and sets its death rate to zero (steps=T gives the real process)",
+            f"{byzantine} Byzantine participants reach alpha = {alpha}: all-blue is not absorbing; "
+            "absorption follows the paper and sets its death rate to zero (steps give the real process)",
             ByzantineThresholdWarning,
             stacklevel=stacklevel,
         )

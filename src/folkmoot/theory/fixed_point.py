@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from folkmoot.arrays import Array, Floats
-from folkmoot.cores import cores
+from folkmoot.machine import cores
 
 # History worth keeping: more than this many steps does not help, more than this memory is not ours.
 _MOST_STEPS = 20

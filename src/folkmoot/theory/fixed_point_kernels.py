@@ -6,7 +6,7 @@ A piece is so small that what is computed of it is still in the cache when it is
 from __future__ import annotations
 
 from folkmoot.arrays import Array, Floats
-from folkmoot.compiling import compiled
+from folkmoot.machine import compiled
 
 PIECE = 4096
 

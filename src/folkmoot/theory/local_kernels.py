@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from folkmoot.arrays import Bools, Floats, Ints
-from folkmoot.compiling import compiled
+from folkmoot.machine import compiled
 
 
 @compiled()

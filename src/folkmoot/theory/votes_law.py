@@ -1,4 +1,6 @@
-"""The law of the number of right first votes, S_n: binomial for equal accuracies, else Poisson binomial.
+"""The law of right first votes, in logs: scipy's Poisson binomial has -inf in the tails of 400 voters.
+
+S_n is binomial for equal accuracies, else Poisson binomial.
 
 Equations "hom Condorcet probability" and "2 PBN" of the paper. Logs throughout, so that tails far
 below the smallest double keep their relative accuracy.

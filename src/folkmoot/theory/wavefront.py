@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 
 from folkmoot.arrays import Floats, Ints
-from folkmoot.cores import cores
+from folkmoot.machine import cores
 
 # Chains with fewer states are done sooner than threads are told.
 _WORTH_THREADS = 200_000

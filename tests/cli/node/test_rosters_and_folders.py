@@ -47,7 +47,10 @@ def test_one_line_is_printed_and_the_folder_is_whole(here: Path) -> None:
     assert me.addresses == ("north.example:7000",)
     told = read_node_file(here / "north")
     assert told.chosen_roster(None).resolve() == here / "roster.toml"
-    assert Path(told.chosen_model()).resolve() == here / "model.skops"
+    assert Path(str(told.chosen_model())).resolve() == here / "model.skops"
+    for more, where in (((), "roster.toml"), (("--roster", "other.toml"), "other.toml")):
+        yet = f"there is no roster in {where} yet: folkmoot roster make *.line --out {where} makes it"
+        assert_refused(yet, "node", "run", "--node", "north", *more)
     assert told.schema is not None
     assert [column.name for column in read_schema(told.schema)] == ["age", "dose"]
     storage, damaged = open_storage(here / "north", me.fingerprint, 1.0)  # a key is never without one
@@ -57,7 +60,7 @@ def test_one_line_is_printed_and_the_folder_is_whole(here: Path) -> None:
 
 def test_a_map_of_labels_is_what_the_node_votes_by(here: Path) -> None:
     (here / "map.toml").write_text('0 = "no"\n1 = "yes"\n')
-    made("north", "--labels", "map.toml", "--holdout", "rows.csv")
+    made("north", "--label-map", "map.toml", "--holdout", "rows.csv")
     told = read_node_file(here / "north")
     assert told.labels == {"0": "no", "1": "yes"}
     model = load_model(told.chosen_model(), labels=told.labels)
@@ -70,7 +73,13 @@ def test_nothing_is_made_of_what_cannot_be_run(here: Path) -> None:
     for message, *more in (
         ("--model must name the model",),
         ("No such file", "--model", "none.skops"),
-        ("must have a name in the moot for each of 0, 1", "--model", "model.skops", "--labels", "map.toml"),
+        (
+            "must have a name in the moot for each of 0, 1",
+            "--model",
+            "model.skops",
+            "--label-map",
+            "map.toml",
+        ),
         ("2 columns of the model", "--model", "model.skops", "--columns", "map.toml"),
     ):
         result = run("node", "init", "north", *more)
@@ -93,11 +102,27 @@ def test_a_roster_is_made_grows_and_shrinks(here: Path) -> None:
     told = run_json("roster", "add", "roster.toml", lines[3].strip())
     assert (told["n"], told["quorum"], told["faults"]) == (4, 3, 1)
     assert run_json("roster", "check", "roster.toml") == {"ok": True, "problems": [], **told}
-    assert_refused("names must differ: got 'd' twice", "roster", "add", "roster.toml", "d/d.line")
-    assert_refused("a line that folkmoot node init printed", "roster", "add", "roster.toml", "nobody")
+    roster_add = ("roster", "add", "roster.toml")
+    assert_refused(
+        "members must differ: got 'd' twice, with the same", "roster", "add", "roster.toml", "d/d.line"
+    )
+    printed = "a line that folkmoot node init printed"
+    assert_refused(
+        f"{printed}, a file with such lines, or -: got 'nobody', which is no file", *roster_add, "nobody"
+    )
+    assert_refused("got 'd', which is a folder", *roster_add, "d")
+    (here / "empty.line").write_text("\n# nothing\n")
+    assert_refused(f"empty.line must have {printed}: it has none", *roster_add, "empty.line")
+    assert_refused("node.toml: a participant's line must be as", *roster_add, "d/node.toml")
     assert run_json("roster", "remove", "roster.toml", "b", "d", "b")["n"] == 2
     assert_refused("name must be one of c: got 'b'", "roster", "remove", "roster.toml", "a", "b")
     assert len(Roster.read(here / "roster.toml")) == 2  # all or none
+
+    run("node", "init", "e", "--model", FUNCTION, "--listen", "127.0.0.1:7000")
+    result = run("roster", "make", "c/c.line", "e/e.line", "--out", "shared.toml")
+    assert result.stderr == (
+        "warning: c, e have the same address 127.0.0.1:7000; only one is reached there\n"
+    )
 
     careful = ("--faults", 0, "--out", "careful.toml")
     assert run_json("roster", "make", *(f"{name}/{name}.line" for name in "abcd"), *careful)["quorum"] == 3

@@ -23,7 +23,9 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from folkmoot.node.membership.identity import Identity, create, load, parse_address
+from folkmoot.node.membership.certificates import key_of, make_certificate
+from folkmoot.node.membership.fields import parse_address
+from folkmoot.node.membership.identity import Identity, create, load
 
 
 def context(folder: Path, trusted: list[Identity], side: int) -> ssl.SSLContext:
@@ -185,9 +187,9 @@ def test_nothing_half_made_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ({"organisation": "\udc80"}, "organisation must be one line"),
         ({"organisation": "x" * 201}, "organisation must have at most 200 characters: got 201"),
         ({"listen": "here"}, "listen: address must be HOST:PORT"),
-        ({"listen": "0.0.0.0:7654"}, r"listens on 0\.0\.0\.0:7654: give --address HOST:PORT"),
-        ({"listen": "[::]:7654"}, "give --address HOST:PORT"),
-        ({"listen": "127.0.0.1:0"}, "give --address HOST:PORT"),
+        ({"listen": "0.0.0.0:7654"}, r"listens on 0\.0\.0\.0:7654: give address=north"),
+        ({"listen": "[::]:7654"}, "give address=north"),
+        ({"listen": "127.0.0.1:0"}, "give address=north"),
         ({"addresses": []}, "at least one HOST:PORT"),
         ({"addresses": ["a:1", "b"]}, "address must be HOST:PORT.*: got 'b'"),
         ({"addresses": ["a:0"]}, "port from 1 to 65535: got 'a:0'"),
@@ -297,3 +299,14 @@ def test_port_0_only_where_any_port_will_do() -> None:
     assert parse_address("host:0", any_port=True) == ("host", 0)
     with pytest.raises(ValueError, match="port from 1 to 65535: got 'host:0'"):
         parse_address("host:0")
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_certificate_without_a_positive_serial_number_is_refused() -> None:
+    """RFC 5280 has none; the reader warns of it today, and will fail."""
+    key = Ed25519PrivateKey.generate()
+    data = bytearray(make_certificate("north", key))
+    at = data.index(b"\xa0\x03\x02\x01\x02\x02") + 7  # [0] version 2, then INTEGER, its length, its bytes
+    data[at] |= 0x80
+    with pytest.raises(ValueError, match=r"certificate must be X\.509 in DER: Parsed a serial number"):
+        key_of(bytes(data))

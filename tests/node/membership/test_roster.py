@@ -204,7 +204,10 @@ TWIN = participant("twin", KEYS[1])  # north's key under another name
 @pytest.mark.parametrize(
     ("tables", "messages"),
     [
-        ([entry(), entry()], ["names must differ: got 'north' twice"]),
+        (
+            [entry(), entry()],
+            ["members must differ: got 'north' twice, with the same fingerprint; leave one out"],
+        ),
         (
             [entry(), with_certificate(make_certificate("North", KEYS[3]), name="North")],
             ["names must differ in more than capitals: got 'north' and 'North'"],
@@ -342,9 +345,11 @@ def test_what_is_no_participant_s_line(line: str, message: str) -> None:
 def test_what_no_roster_can_be() -> None:
     with pytest.raises(ValueError, match="at least one participant: got none"):
         Roster([])
-    with pytest.raises(ValueError, match="names must differ: got 'north' twice"):
+    with pytest.raises(
+        ValueError, match="members must differ: got 'north' twice, with the same fingerprint; leave one out"
+    ):
         Roster([NORTH]).add(NORTH)
-    with pytest.raises(ValueError, match="names must differ: got 'north' twice"):
+    with pytest.raises(ValueError, match="names must differ: got 'north' twice, with two fingerprints"):
         Roster([NORTH]).add(participant("north", KEYS[3]))
     with pytest.raises(ValueError, match="keys must differ: 'north' and 'twin'"):
         Roster([NORTH, TWIN])

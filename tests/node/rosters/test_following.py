@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from folkmoot.node.evidence import check_evidence
-from folkmoot.node.membership import members
+from folkmoot.node.membership import roster
 from folkmoot.node.membership.certificates import holds
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.rosters import chronicle, successor
@@ -20,11 +20,11 @@ from folkmoot.node.rosters.chronicle import MOST_CONSENTS
 from folkmoot.node.rosters.frames import Agreeing, Followed, Proposed, Rosters
 from folkmoot.node.rosters.roster_file import read_roster_text
 from folkmoot.node.rosters.successor import Successor, change_of, consents
-from folkmoot.node.service.interface import RosterChange, Succession
+from folkmoot.node.service.interface import RosterChange
 from folkmoot.node.session.frames import Told, encoded
 from folkmoot.node.session.statement import Kind, Said
-from folkmoot.node.transports.memory import Weather
 from folkmoot.node.wire.messages import encode
+from folkmoot.testing.memory import Weather
 from support.node.members import Followers
 
 
@@ -56,7 +56,7 @@ def same_roster(moot: Followers, but: tuple[int, ...] = ()) -> str:
 @pytest.mark.parametrize("n", [1, 2, 4, 5, 7])
 def test_all_go_over_to_a_roster_that_enough_have_signed(n: int) -> None:
     moot = Followers(n)
-    followed: Succession = moot.nodes[0].following
+    chronicle = moot.nodes[0].chronicle
     name = propose(moot, 0, 9000)
     moot.run(5.0)
     needed = (n + (n - 1) // 3) // 2 + 1  # by hand: a quorum
@@ -66,8 +66,7 @@ def test_all_go_over_to_a_roster_that_enough_have_signed(n: int) -> None:
         moot.run(5.0)
     moot.run(30.0, moot.at(1))
     assert moot.at(1)()
-    assert same_roster(moot) == followed.rosters[-1].digest
-    assert len(followed.since) == 2
+    assert same_roster(moot) == chronicle.rosters[-1].digest
     for node in moot.nodes:
         data = node.archive.roster_file(1)
         shown = read_roster_text(data, moot.roster)
@@ -384,7 +383,7 @@ def test_many_signatures_in_few_frames_are_too_many(monkeypatch: pytest.MonkeyPa
         verified.append(words)
         return real(key, signature, words)
 
-    monkeypatch.setattr(members, "holds", counted)
+    monkeypatch.setattr(roster, "holds", counted)
     for start in range(1000, 1000 + 50 * 80, 80):
         told = []
         for number in range(start, start + 80):

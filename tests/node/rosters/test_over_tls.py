@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.client import NodeAwayError
 from folkmoot.local.held_ports import HeldPorts
 from folkmoot.local.processes import Member, prepare
 from folkmoot.node.certificate import verify
+from folkmoot.node.client import NodeAwayError
 from folkmoot.node.membership.identity import create
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.storage.storage import create_storage
@@ -72,7 +72,7 @@ def test_one_joins_and_one_leaves_while_all_run(tmp_path: Path, monkeypatch: pyt
         assert (asked.details["participants"], asked.details["faults"]) == (4, 1)
         certificate = nodes.client(0).certificate(asked.motion)
         assert verify(certificate, nodes.roster).motion.hex() == asked.motion
-        with pytest.raises(ValueError, match=r"another moot|one of 3 members"):
+        with pytest.raises(ValueError, match="give the roster under which the motion was put"):
             verify(certificate, first)
 
         leaving = nodes.client(3).propose(remove=["node000"])

@@ -14,7 +14,6 @@ from folkmoot.node.membership.identity import Identity
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.review import ballots_of
 from folkmoot.node.service import admission as admissions
-from folkmoot.node.service.access import Access, Limits
 from folkmoot.node.service.admission import (
     MOST_OPEN,
     MOST_OPEN_EACH,
@@ -29,7 +28,7 @@ from folkmoot.node.service.admission import (
 )
 from folkmoot.node.service.interface import RefusedError
 from folkmoot.node.service.models import ModelFacts
-from folkmoot.node.service.policy import Policy
+from folkmoot.node.service.policy import Limits, Policy
 from folkmoot.node.session.header import Header, motion_of, read_header
 from folkmoot.node.session.statement import asked
 from folkmoot.node.session.terms import Terms
@@ -165,7 +164,6 @@ def test_a_peer_may_announce_so_much_and_others_do_not_pay_for_it() -> None:
 def test_what_is_refused_for_good_is_signed_once_remembered_and_noted_a_hundred_times_a_day() -> None:
     node = Node(policy=Policy(most_inputs=50))
     verdict = refused(node.told(header_of()), "policy")
-    assert verdict.lasting
     assert verdict.tell == node.admission.refused(verdict.name)
     assert verdict.asker == ROSTER[2]
     noted = [node.told(header_of(nonce=number.to_bytes(16, "big"))).noted for number in range(1, 121)]
@@ -175,8 +173,7 @@ def test_what_is_refused_for_good_is_signed_once_remembered_and_noted_a_hundred_
 
 def test_who_may_ask_and_how_much_a_day() -> None:
     names = [member.name for member in ROSTER]
-    access = Access(askers=(names[2], names[3]), limits=Limits(rows_a_day=250))
-    node = Node(policy=Policy(access=access))
+    node = Node(policy=Policy(askers=(names[2], names[3]), rows_a_day=250))
     refused(node.told(header_of(asker=4)), "access")
     for number in range(2):
         assert isinstance(node.told(header_of(nonce=bytes([number]) * 16)), Admitted)
@@ -207,9 +204,10 @@ def test_room_for_everybody() -> None:
     header = header_of()
     many = taken(2) * MOST_OPEN_EACH
     assert isinstance(Node().told(header, under_way=many[1:]), Admitted)
-    verdict = refused(Node().told(header, under_way=many), TOO_MANY)
+    node = Node()
+    verdict = refused(node.told(header, under_way=many), TOO_MANY)
     assert verdict.tell is not None
-    assert not verdict.lasting
+    assert node.admission.refused(verdict.name) is None
     full = taken(0, 1, 3, 4) * (MOST_OPEN // 4)
     assert isinstance(Node().told(header, under_way=full), Admitted)
     refused(Node().told(header, under_way=full + taken(2)), TOO_MANY)
@@ -332,7 +330,7 @@ def test_own_motions_beyond_their_number_wait() -> None:
     with pytest.raises(RefusedError, match="nearly full"):
         node.admission.begin_own(own, [], has_room=False)
     small = Node(disk=100_000)
-    with pytest.raises(RefusedError, match="more --disk"):
+    with pytest.raises(RefusedError, match="more disk"):
         small.admission.begin_own(large(ME), [])
 
 

@@ -16,7 +16,7 @@ from folkmoot.node.evidence import check_evidence
 from folkmoot.node.membership.roster import Member, Roster
 from folkmoot.node.rosters.successor import Successor
 from folkmoot.node.service.archive import NodeArchive
-from folkmoot.node.service.interface import Archive, NotFoundError, Record, RefusedError, RosterChange
+from folkmoot.node.service.interface import NotFoundError, Record, RefusedError, RosterChange
 from folkmoot.node.session.header import Header, motion_of
 from folkmoot.node.session.terms import Terms
 from folkmoot.node.storage.audit import check_export
@@ -53,11 +53,6 @@ def plurality(place: int) -> str | None:
     votes = Counter(LABELS[vote] for row in VOTES if (vote := row[place]) is not None)
     (label, most), *others = votes.most_common()
     return label if most >= 2 and all(each < most for _, each in others) else None
-
-
-def test_it_is_the_archive_of_the_interface(archive: NodeArchive) -> None:
-    told: Archive = archive
-    assert told.node == NAMES[0]
 
 
 def test_an_account_says_who_voted_what_and_what_was_decided(
@@ -151,9 +146,9 @@ def test_what_is_not_there_is_said(archive: NodeArchive, world: SignedWorld) -> 
         run(archive.certificate(world.motion))
     _, data = run(archive.why(world.motion, 0))
     assert (data["state"], data["holds"]) == ("open", None)
-    before = archive.mark(world.motion)
+    assert run(archive.account(world.motion)).state == "open"
     storage.stop(world.motion, "the roster ended", CLOCK + 9)
-    assert archive.mark(world.motion) != before
+    assert run(archive.account(world.motion)).state == "stopped"
     assert (archive.count(), archive.names()) == (1, [world.motion])
     with pytest.raises(RefusedError, match="was given up"):
         run(archive.certificate(world.motion))

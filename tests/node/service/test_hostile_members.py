@@ -74,7 +74,7 @@ def node_of(moot: Moot, i: int) -> Node:
 def counting(moot: Moot, i: int) -> Callable[[], int]:
     """How many signatures a node has verified in its motions."""
     seen = 0
-    members = node_of(moot, i).moot.members
+    members = node_of(moot, i).roster.members
     plain = members.verify
 
     def verify(member: int, data: bytes, signature: bytes) -> bool:
@@ -248,7 +248,6 @@ def test_a_roster_that_follows_ends_motions_at_their_deadline_and_holds_no_remov
         [each for each in moot.roster if each.name != "node003"], epoch=1, previous=moot.roster.digest
     )
     moot.rosters[0].rosters.append(later)
-    moot.rosters[0].since.append(1.0)
     moot.rosters[0].changed()
     assert held == [(["node000", "node001", "node002"], 2)]
     assert moot.account(0, name).state == "open"

@@ -92,7 +92,7 @@ def test_pickles_only_when_they_are_trusted(suffix: str) -> None:
             return Path.touch, (Path("boom"),)  # type: ignore[return-value]
 
     Path(f"evil.{suffix}").write_bytes(pickle.dumps(Boom()))
-    with pytest.raises(ValueError, match=r"unpickling runs whatever code .* skops .* add --trust-pickle"):
+    with pytest.raises(ValueError, match=r"unpickling runs whatever code .* skops .* add trust_pickle"):
         load_model(f"evil.{suffix}")
     assert not Path("boom").exists()
 
@@ -159,16 +159,18 @@ def test_functions_of_the_current_folder(here: Path) -> None:
         "import numpy\ndef sign(X):\n    from rules import late\n    return numpy.sign(X[:, 0])\n"
         "sign.labels = (-1, 0.0, '1')\nsign.columns = 3\n"
         "class Kept:\n    def predict(self, X): return [True] * len(X)\nkept = Kept()\nnumber = 7\n"
+        "class Demanding(Kept):\n    def __init__(self, x): pass\n"
     )
     (here / "rules" / "late.py").write_text("")
     found = load_model("rules.signs:sign")
     assert (found.labels, found.columns) == (["-1", "0", "1"], 3)
     assert found.predict(X) == ["1" if each > 0 else "-1" for each in X[:, 0]]
-    assert load_model("rules.signs:kept.predict").predict(X) == ["True"] * 40
+    for spec in ("kept.predict", "kept", "Kept"):
+        assert load_model(f"rules.signs:{spec}").predict(X) == ["True"] * 40
     for spec, message in [
-        ("rules.signs:nothing", r"must name a function of rules\.signs: there is no nothing"),
-        ("rules.signs:number", "must name a function: number is a int"),
-        ("rules.signs:kept", r"must name a function: kept is a Kept; give rules\.signs:kept\.predict"),
+        ("rules.signs:nothing", r"must name something in rules\.signs: there is no nothing"),
+        ("rules.signs:number", "must be a function, or an object with a method predict: number is a int"),
+        ("rules.signs:Demanding", "must be a class that needs no arguments: TypeError"),
         ("rules.none:f", r"there is no rules\.none, neither installed nor in the current folder"),
         ("nowhere.none:f", "there is no nowhere, neither installed nor in the current folder"),
     ]:
@@ -242,7 +244,7 @@ def test_labels_as_text(answers: Any, texts: list[str]) -> None:
         ("ab", "got str"),
         (None, "got NoneType"),
         ([], "got list"),
-        (["a", None], "model m:f must answer with labels: a label must be text or a finite number: got None"),
+        (["a", {}], "model m:f must answer with labels: a label must be text or a finite number: got {}"),
         ([0.5, np.nan], "must answer with labels: .*got .*nan"),
         (np.array([1 + 2j, 1]), "must answer with labels"),
         (np.array([b"\xff", b"a"]), "must answer with labels"),
@@ -251,6 +253,67 @@ def test_labels_as_text(answers: Any, texts: list[str]) -> None:
 def test_answers_that_are_no_labels(answers: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Model("m:f", lambda _: answers).predict(X[:2])
+
+
+def test_none_is_no_vote() -> None:
+    assert Model("m:f", lambda _: ["a", None]).predict(X[:2]) == ["a", None]
+
+
+@pytest.mark.parametrize("sandbox", [True, False])
+def test_an_object_or_a_class_of_python_is_asked_as_an_estimator(here: Path, sandbox: bool) -> None:
+    (here / "own_model.py").write_text(
+        "import os, numpy as np\nclass Heart:\n    classes_ = ['no', 'yes']\n    n_features_in_ = 3\n"
+        "    def predict(self, X):\n        if X[0, 0] == 99: os._exit(7)\n"
+        "        return [self.classes_[int(row[0] > 0)] for row in X]\n"
+        "    def predict_proba(self, X): return np.array([[0.25, 0.75]] * len(X))\nheart = Heart()\n"
+    )
+    for spec in ("own_model:heart", "own_model:Heart"):
+        found = load_model(spec, hidden=here if sandbox else None)
+        assert (found.labels, found.columns) == (["no", "yes"], 3)
+        assert found.predict(X) == ["yes" if each > 0 else "no" for each in X[:, 0]]
+        assert found.probabilities(X[:1], ["yes", "no"]).tolist() == [[0.75, 0.25]]
+        if found.worker is not None:
+            assert "code of this node's owner, in a process of its own" in found.confinement
+            with pytest.raises(ValueError, match="its process has ended with code 7"):
+                found.predict(np.full((1, 3), 99.0))
+            assert found.predict(X[:1]) == ["yes" if X[0, 0] > 0 else "no"]  # another process
+            found.worker.close()
+
+
+@pytest.mark.parametrize("words", [None, ["röd", "grön", "blå"]])
+@pytest.mark.parametrize("zipmap", [True, False])
+@pytest.mark.usefixtures("here")
+def test_probabilities_of_onnx(words: list[str] | None, zipmap: bool) -> None:
+    """As converters write them: a map by label for each row, or a column for each."""
+    write_onnx(Path("model.onnx"), words=words, chances=True, zipmap=zipmap)
+    names = words or ["10", "20", "30"]
+    found = load_model("model.onnx", labels=None if zipmap else names)
+    assert sorted(found.labels or []) == sorted(names)
+    powers = np.exp(X.astype(np.float32))
+    wanted = powers / powers.sum(axis=1, keepdims=True)
+    order = [2, 0, 1]
+    likely = found.probabilities(X, [names[i] for i in order])
+    np.testing.assert_allclose(likely, wanted[:, order], atol=1e-6)
+    renamed = load_model("model.onnx", labels={names[0]: "x", names[1]: "y", names[2]: "x"})
+    both = renamed.probabilities(X, ["x", "y"])
+    np.testing.assert_allclose(both[:, 0], wanted[:, [0, 2]].sum(axis=1), atol=1e-6)
+
+
+@pytest.mark.usefixtures("here")
+def test_columns_have_the_names_of_the_moot() -> None:
+    frame = pandas.DataFrame(X, columns=["mean_radius", "b", "c"])
+    skops.io.dump(LogisticRegression().fit(frame, CLASSES), "model.skops")
+    found = load_model("model.skops", columns={"mean_radius": "mean radius"})
+    assert [each.name for each in found.schema] == ["mean radius", "b", "c"]
+    assert found.predict(X) == load_model("model.skops").predict(X)
+    wrong: list[tuple[dict[str, str] | list[str], str]] = [
+        ({"radius": "x"}, "columns of model.skops must be among those of the model, mean_radius, b, c: got"),
+        ({"b": "c"}, "columns of model.skops must name columns differently: got 'c' more than once"),
+        (["a", "b"], "columns of model.skops must have names for all 3, in its order: got 2"),
+    ]
+    for columns, message in wrong:
+        with pytest.raises(ValueError, match=message):
+            load_model("model.skops", columns=columns)
 
 
 def test_what_a_model_does_not_know() -> None:
@@ -281,7 +344,7 @@ def test_models_fitted_on_data_frames_do_not_warn() -> None:
 def test_what_is_no_model() -> None:
     for spec in ("model.txt", "model", "", "a b:c", ":f", "a:", "a:b:c", "https://x/y"):
         with pytest.raises(
-            ValueError, match=r"model must be FILE\.skops, .* or package\.module:function: got '"
+            ValueError, match=r"model must be FILE\.skops, .* or package\.module:object: got '"
         ):
             load_model(spec)
     for spec in ("none.skops", "none.onnx"):

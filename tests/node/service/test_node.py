@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,7 @@ from folkmoot.node.certificate import verify
 from folkmoot.node.service.holdout import Holdout, LabelledRows
 from folkmoot.node.service.interface import RefusedError
 from folkmoot.node.service.models import Model
-from folkmoot.node.service.node import Own, Settings
+from folkmoot.node.service.parts import Own, Settings
 from folkmoot.node.service.policy import Policy
 from support.node.moot import Moot, model
 
@@ -107,6 +108,7 @@ def test_a_member_that_fails_on_some_inputs_votes_on_the_others() -> None:
     assert account.decisions == ["yes"] * 6
     assert [votes["yes"] for votes in account.first_votes] == [3, 3, 2, 3, 3, 3]
     assert account.abstained == {"node002": "its model failed on 1 input"}
+    assert account.refused == {}
     node = moot.nodes[2]
     assert node is not None
     assert (node.status().model.failed, "secret" in node.status().model.trouble) == (1, False)
@@ -337,8 +339,8 @@ def test_members_talk_before_their_final_votes(protocol: str) -> None:
     account = moot.play(name)[0]
     assert account.decisions == ["yes"] * 6
     assert account.rounds > 0
-    rounds = moot.storages[0].motion(name).summary["rounds"]
-    assert all(len(each["asked"]) == 4 and set(each["heard"]) <= set(each["asked"]) for each in rounds)
+    rounds = moot.storages[0].motion(name).part.rounds
+    assert all(len(each.asked) == 4 and set(each.heard) <= set(each.asked) for each in rounds)
 
 
 def shower(i: int, right: bool) -> Own:
@@ -385,7 +387,7 @@ def test_rows_are_shown_once_and_an_invitation_is_answered_once_also_after_a_res
     for _ in range(2):
         name = reviewing(moot)
         moot.play(name)
-        shown = moot.storages[1].motion(moot.storages[1].motion(name).header.shown).summary["shown"]
+        shown = moot.storages[1].motion(moot.storages[1].motion(name).header.shown).part.shown
         assert len(shown) == 6
         assert not seen & set(shown)
         seen |= set(shown)
@@ -457,9 +459,9 @@ def test_a_model_is_loaded_again_without_a_restart() -> None:
     assert [votes["no"] for votes in account.first_votes] == [1] * 6
 
     def gone() -> Own:
-        raise FileNotFoundError("model.skops")
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory", "model.skops")
 
     node._load = gone
-    with pytest.raises(ValueError, match=r"model\.skops"):
+    with pytest.raises(ValueError, match=r"the model cannot be loaded: model\.skops: No such file"):
         moot.done(node.reload())
     assert node.facts().labels == ["maybe", "no"]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from folkmoot.node.membership.identity import create, load
+from folkmoot.node.membership.identity import RUNNING, create, load
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.service.node_file import NodeFile, read_node_file
 from folkmoot.node.service.policy import Policy
@@ -68,7 +69,7 @@ def test_paths_are_seen_from_the_folder_and_functions_are_none(folder: Path) -> 
         ("policy = 3", "node.toml: policy must be a table"),
         (
             "[policy]\nmost_rounds = 0",
-            "node.toml: most_rounds must be a whole number from 1 to 10,000: got 0",
+            "node.toml: most_rounds must be a whole number >= 1: got 0",
         ),
         ("[policy]\nrounds = 5", "node.toml: 'rounds' must be one of least_alpha"),
         ("modell = 3", "'modell' must be one of name, organisation, listen, addresses, roster, model"),
@@ -77,11 +78,18 @@ def test_paths_are_seen_from_the_folder_and_functions_are_none(folder: Path) -> 
 )
 def test_bad_lines_are_named_in_one_line(folder: Path, line: str, why: str) -> None:
     say(folder, line)
-    assert_refused(why, "node", "run", folder, "--roster", folder.parent / "roster.toml")
+    assert_refused(why, "node", "run", "--node", folder, "--roster", folder.parent / "roster.toml")
 
 
 def test_what_is_said_nowhere_is_asked_for(folder: Path, tmp_path: Path) -> None:
-    assert_refused("must have a roster: give --roster ROSTER.toml, or write roster", "node", "run", folder)
+    assert_refused("must have a roster: give --roster, or write roster", "node", "run", "--node", folder)
     say(folder, 'roster = "../roster.toml"')
-    assert_refused("must have a model: write model = ", "node", "run", folder)
-    assert_refused("must hold a node: run folkmoot node init", "node", "run", tmp_path / "nowhere")
+    assert_refused("must have a model: write model = ", "node", "run", "--node", folder)
+    assert_refused("must hold a node: run folkmoot node init", "node", "run", "--node", tmp_path / "nowhere")
+
+
+def test_who_a_node_is_and_how_it_runs_stand_in_one_file(folder: Path) -> None:
+    assert {each.name for each in fields(NodeFile)} == {"path", *RUNNING}
+    say(folder, 'choose = "same"')
+    assert load(folder).name == "north"
+    assert read_node_file(folder).choose == "same"

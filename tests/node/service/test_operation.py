@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from folkmoot.cli.node import running
-from folkmoot.client import Client, NodeAwayError
+from folkmoot.node.client import Client, NodeAwayError
 from folkmoot.node.log import Journal
 from folkmoot.node.membership.identity import create
 from folkmoot.node.membership.roster import Roster
@@ -72,7 +72,7 @@ def change(folder: Path, old: str, new: str) -> None:
 
 
 def started(folder: Path) -> subprocess.Popen[str]:
-    process = start("node", "run", folder)
+    process = start("node", "run", "--node", folder)
     until(lambda: labels_of(folder) == ["a", "c"] or process.poll() is not None)
     assert process.poll() is None, process.communicate()
     return process
@@ -103,7 +103,7 @@ def test_its_model_is_replaced_while_it_runs_and_it_ends_cleanly(folder: Path) -
 def test_a_key_without_its_database_does_not_run(folder: Path) -> None:
     for lose in (Path.unlink, lambda path: path.write_bytes(b"")):
         lose(folder / DATABASE)
-        with pytest.raises(ValueError, match="give --forget to go on without"):
+        with pytest.raises(ValueError, match="go on without it by folkmoot node run --forget"):
             run(Operation(folder), Journal("error"))
         create_storage(folder, "0" * 64, 0.0)
     with pytest.raises(ValueError, match="is of another node"):
@@ -117,7 +117,7 @@ def test_what_keeps_a_node_from_starting_is_said(folder: Path) -> None:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(ValueError, match="is in use by another program"):
             run(Operation(folder, listen=address), Journal("error"))
-        with pytest.raises(ValueError, match="or give another address with --page"):
+        with pytest.raises(ValueError, match="or give another with page"):
             run(Operation(folder, page=address), Journal("error"))
     other = create("other", name="other")
     Roster([other.member()]).write("roster.toml")
@@ -130,7 +130,7 @@ def test_what_keeps_a_node_from_starting_is_said(folder: Path) -> None:
 
 def test_a_disk_that_gets_full_ends_a_node_with_a_code_of_its_own(folder: Path) -> None:
     """A limit on the size of its files stands for the disk; the unit starts it again after a pause."""
-    command_line = f'ulimit -f 256; exec "{sys.executable}" -m folkmoot node run "{folder}"'
+    command_line = f'ulimit -f 256; exec "{sys.executable}" -m folkmoot node run --node "{folder}"'
     process = subprocess.Popen(["/bin/sh", "-c", command_line], stderr=subprocess.PIPE, text=True)
     until(lambda: labels_of(folder) == ["a", "c"] or process.poll() is not None)
     client = Client(folder)
@@ -161,7 +161,7 @@ def test_a_full_disk_ends_it_with_a_code_of_its_own(folder: Path, monkeypatch: p
     with pytest.raises(FullError, match="no room"):
         asyncio.run(fails())
     monkeypatch.setattr(operation, "run", lambda *_: _full())
-    result = command.run("node", "run", folder)
+    result = command.run("node", "run", "--node", folder)
     assert (result.returncode, result.stderr) == (running.FULL, "folkmoot: no room\n")
 
 

@@ -42,7 +42,7 @@ class Thread:
 
 @dataclass(frozen=True)
 class Said:
-    votes: list[str]
+    votes: list[str | None]
     failed: int = 0
     reason: str = ""
 
@@ -79,6 +79,18 @@ class Scene:
             self.answered[motion] = self.thread.time, found
 
         self.scheduler.ask(Question(motion, asker, rows, asked, done))
+
+
+def test_what_a_slow_model_has_said_is_there_before_it_has_said_all() -> None:
+    scene = Scene(cost=0.5)
+    scene.ask(b"a", b"motion", 40)
+    scene.thread.run(until=5.0)
+    ((chunk, parts),) = scene.scheduler.so_far(b"motion")
+    votes = [vote for part in parts for vote in part.votes]
+    assert (chunk, votes) == (0, ["even", "odd"] * 5)
+    assert scene.scheduler.so_far(b"another") == []
+    scene.thread.run()
+    assert scene.scheduler.so_far(b"motion") == []
 
 
 @pytest.mark.parametrize("hostile", [1, 3])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import shutil
 import signal
 import sqlite3
+import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,14 +17,18 @@ import msgspec
 import numpy as np
 import pytest
 
+from folkmoot.node.membership.identity import KEY, load
+from folkmoot.node.rosters.chronicle import Chronicle
+from folkmoot.node.service.node_file import read_node_file
 from folkmoot.node.session.book import Evidence, contradict
 from folkmoot.node.session.frames import Secret, encoded, read_stored
 from folkmoot.node.session.header import Header, motion_of
 from folkmoot.node.session.statement import Said
 from folkmoot.node.session.terms import Terms
+from folkmoot.node.storage.audit import check_export, check_goes_on
 from folkmoot.node.storage.database import KEPT_OLD, VERSION, DamagedError, FullError
 from folkmoot.node.storage.retention import Watermarks, until
-from folkmoot.node.storage.storage import DATABASE, Storage, create_storage, open_storage
+from folkmoot.node.storage.storage import DATABASE, Part, Storage, create_storage, open_storage
 from support.node.signed import SignedNode, SignedWorld, decided, play
 from support.node.world import Node
 
@@ -29,6 +36,9 @@ TERMS = Terms(labels=("a", "b"), seconds=4.0)
 VOTES = [[0, 1, 0], [0, 1, 1], [0, 1, 0], [0, 0, 0]]
 PEOPLE = [("aa" * 32, "north"), ("bb" * 32, "south"), ("cc" * 32, "west"), ("dd" * 32, "east")]
 OWNER = "ab" * 32
+OF_0_2 = (
+    Path(__file__).parent / "of_0_2"
+)  # written by folkmoot 0.2 itself: one motion, one change of the roster
 
 
 def header_of(number: int) -> bytes:
@@ -73,7 +83,7 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
     assert not storage.accuse(name_of(1), Evidence(name_of(1), said(2), said(3)), 6.0)
     storage.tell(name_of(2), {0: "a", 2: "b"}, 7.0)
     storage.tell(name_of(2), {2: "a"}, 8.0)
-    storage.amend(name_of(2), late=[1])
+    storage.amend(name_of(2), shown=[1])
     storage.close()
     storage = Storage(path)
     assert storage.check() == []
@@ -81,7 +91,7 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
     assert (one.state, two.state, three.state) == ("decided", "decided", "open")
     assert one.evidence == {3: proof}
     assert two.truths == {0: "a", 2: "a"}
-    assert two.summary == {"bytes_sent": 7, "late": [1]}
+    assert two.part == Part(bytes_sent=7, shown=[1])
     assert (two.answer, two.certificate, two.decided) == (b"answer", b"certificate 2", 4.0)
     assert (three.names, three.faults, three.ends) == (["north", "south", "west", "east"], 1, 7.0)
     assert three.header.terms == TERMS
@@ -104,7 +114,7 @@ def test_a_motion_ends_once(storage: Storage) -> None:
     assert (found.answer, found.state) == (b"answer", "decided")
     fill(storage, 2, 3, over=False)
     storage.stop(name_of(2), "the roster ended", 9.0, bytes_sent=1)
-    assert storage.motion(name_of(2)).summary == {"bytes_sent": 1, "why": "the roster ended"}
+    assert storage.motion(name_of(2)).part == Part(bytes_sent=1, why="the roster ended")
     storage.append(name_of(9), [record(9)], 1.0)  # nobody knows it
     assert not storage.knows(name_of(9))
     assert len(storage.check_audit()) == 8
@@ -372,32 +382,52 @@ def test_a_full_disk_stores_nothing_and_says_so(tmp_path: Path) -> None:
 # Versions
 
 
-def test_a_database_of_0_2_keeps_its_rosters_and_its_log_and_a_copy(tmp_path: Path) -> None:
-    path = tmp_path / DATABASE
-    storage = Storage(path)
-    fill(storage, 1, 2)
-    told = [entry.text for entry in storage.audit.entries()]
-    storage.database.change("INSERT INTO renewed VALUES ('old', 'new')")
-    storage.database.change("INSERT INTO adopted VALUES (x'01', x'0a', 7.0)")
-    storage.database.change("INSERT INTO successors VALUES (x'01', x'0a', 'a'), (x'02', x'0b', 'b')")
-    storage.database.change("INSERT INTO consents VALUES (x'02', 0, x'0b', 'signed in the words of 0.2')")
-    storage.close()
-    with sqlite3.connect(path) as database:
-        database.execute("PRAGMA user_version = 10")
-    database.close()
-    storage, damaged = open_storage(tmp_path, OWNER, 1e9)
-    assert (damaged, storage.count()) == ([], 0)
-    assert [entry.text for entry in storage.audit.entries()][:-1] == told
-    assert [entry.details["event"] for entry in storage.audit.entries()][-1] == "upgraded"
-    assert storage.database.all("SELECT * FROM renewed") == [("old", "new")]
-    assert storage.database.all("SELECT name FROM successors") == [(b"\x0a",)], "what is in force stays"
-    assert storage.database.all("SELECT * FROM consents") == []
+def test_a_folder_that_a_node_of_0_2_wrote_goes_on(tmp_path: Path) -> None:
+    """It had taken part in a motion, and gone over to a roster with one member more, which stays in force."""
+    for file in OF_0_2.iterdir():
+        shutil.copy(file, tmp_path)
+    (tmp_path / DATABASE).write_bytes(gzip.decompress((tmp_path / "moot.db.gz").read_bytes()))
+    for secret in (KEY, DATABASE):
+        (tmp_path / secret).chmod(0o600)
+    me = load(tmp_path)
+    first = read_node_file(tmp_path).read_roster(tmp_path / "roster.toml")
+    assert [member.name for member in first] == ["east", "mid", "north"]
+    before, _ = check_export((tmp_path / "audit.jsonl").read_text(), first)
+    storage, damaged = open_storage(tmp_path, me.fingerprint, 1e9)
+    assert (damaged, storage.count(), len(before)) == ([], 0, 5)
+    entries = list(storage.audit.entries())
+    check_goes_on(entries, before)
     assert storage.check_audit()
+    assert [entry.details["event"] for entry in entries[5:]] == ["upgraded"]
+    assert entries[5].details["motions"] == 1
+    chronicle = Chronicle(storage, first)
+    assert [member.name for member in chronicle.tip] == ["east", "mid", "north", "south"]
+    assert (chronicle.tip.epoch, chronicle.tip.digest[:16]) == (1, "92e25fe68d9458cf")
+    assert not chronicle.proposals
     storage.close()
-    assert (tmp_path / KEPT_OLD).is_file()
+    copy = tmp_path / KEPT_OLD
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    with sqlite3.connect(copy) as database:
+        assert database.execute("SELECT count(*) FROM motions").fetchone() == (1,)
+    database.close()
 
 
-@pytest.mark.parametrize("version", [1, 9, VERSION + 1])
+def test_what_members_of_0_2_signed_of_a_roster_to_come_does_not_hold_any_more(tmp_path: Path) -> None:
+    data = gzip.decompress((OF_0_2 / "moot.db.gz").read_bytes())
+    (tmp_path / DATABASE).write_bytes(data)
+    with sqlite3.connect(tmp_path / DATABASE) as database:
+        database.execute("INSERT INTO successors VALUES (x'02', x'0b', 'b')")
+        database.execute("INSERT INTO consents VALUES (x'02', 0, x'0b', 'signed in the words of 0.2')")
+    database.close()
+    storage = Storage(tmp_path / DATABASE)
+    in_force = storage.database.all("SELECT name FROM adopted")
+    assert storage.database.all("SELECT name FROM successors") == in_force
+    assert len(in_force) == 1
+    assert storage.database.all("SELECT * FROM consents") == []
+    storage.close()
+
+
+@pytest.mark.parametrize("version", [1, 8, VERSION + 1])
 def test_a_database_of_another_version_is_left_alone(version: int, lived: Path, tmp_path: Path) -> None:
     copy = tmp_path / DATABASE
     copy.write_bytes(lived.read_bytes())

@@ -133,6 +133,21 @@ def test_jobs_are_done_one_after_the_other_and_hand_over_their_results(hall: Tra
     assert most == 1
 
 
+def test_what_is_not_the_model_s_does_not_wait_for_it(hall: TransportHall) -> None:
+    results: list[str] = []
+    hangs = threading.Event()
+
+    def begin() -> None:
+        transport = hall.transports[0]
+        if isinstance(hall, MeshHall):  # in memory all is done at once
+            transport.work(hangs.wait, lambda _: results.append("model"))
+        transport.compute(lambda: "answer", results.append)
+
+    hall.do(begin)
+    hall.wait(lambda: results == ["answer"], "the model did not hold it up")
+    hangs.set()
+
+
 def test_taking_a_job_back_does_no_harm_whenever_it_is_done(hall: TransportHall) -> None:
     results: list[str] = []
 

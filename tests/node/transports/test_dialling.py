@@ -150,7 +150,7 @@ def test_a_member_that_leaves_is_hung_up_on_and_stays_out(tmp_path: Path) -> Non
             for place in stay:
                 moot.meshes[place].hold([after], digests)
                 assert moot.prints[1] not in moot.meshes[place].connected()
-                assert moot.prints[1] not in moot.meshes[place].ways
+                assert moot.prints[1] not in moot.meshes[place].connected()
             heard = [len(moot.ears[place].frames) for place in stay]
             await eventually(lambda: not moot.meshes[1].connected(), "it is hung up on")
             for place in stay:

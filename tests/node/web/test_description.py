@@ -17,22 +17,21 @@ import pytest
 from openapi_spec_validator import validate
 
 from folkmoot.node.log import Journal
-from folkmoot.node.service.archive import FORMS
-from folkmoot.node.web.api import Api
+from folkmoot.node.session.terms import Terms
+from folkmoot.node.web.api import CALLS, Api
 from folkmoot.node.web.bodies import Reader
+from folkmoot.node.web.calls import described
 from folkmoot.node.web.feed import Feed
 from folkmoot.node.web.files import PATHS
-from folkmoot.node.web.ledger import Ledger
-from folkmoot.node.web.openapi import described
-from folkmoot.node.web.shapes import Shapes
 from folkmoot.node.wire.batch import Batch
 from support.node.in_thread import running
 from support.node.served import Played
 
-API = json.loads(msgspec.json.encode(described(Shapes(FORMS))))
+API = json.loads(msgspec.json.encode(described(CALLS.values())))
 JSON, CSV, RAW, TOML = "application/json", "text/csv", "application/x-folkmoot-inputs", "application/toml"
 HEAD = b'{"dtype":"<i2","width":1,"labels":["even","odd"]}\n'
 ROWS = b'{"inputs":[[1,2],[3,null]],"labels":["even","odd"],"seconds":"90s"}'
+CHAT = b'{"messages":[{"role":"user","content":"even?"}],"folkmoot":{"seconds":"1s"}}'
 TRUTH = b'{"truths":[{"input":0,"label":"odd"}]}'
 
 # A request: method, path, kind and body, and the status that is expected. {motion} is one that is over.
@@ -49,8 +48,8 @@ CASES: list[tuple[str, str, str, bytes, int]] = [
     ("GET", "/v2/evidence/{motion}/member-01", "", b"", 200),
     ("GET", "/v2/evidence/{motion}/nobody", "", b"", 404),
     ("GET", "/v2/audit", "", b"", 200),
-    ("GET", "/v2/motions?last=200", "", b"", 200),
-    ("GET", "/v2/motions?last=201", "", b"", 400),
+    ("GET", "/v2/motions?last=1000", "", b"", 200),
+    ("GET", "/v2/motions?last=1001", "", b"", 400),
     ("GET", "/v2/motions?last=0", "", b"", 400),
     ("POST", "/v2/motions", JSON, ROWS, 202),
     ("POST", "/v2/motions", RAW, HEAD + bytes(8), 202),
@@ -84,6 +83,9 @@ CASES: list[tuple[str, str, str, bytes, int]] = [
     ("PUT", "/v2/motions/{motion}/truth", CSV, b"input,label\n0,odd\n", 200),
     ("PUT", "/v2/motions/{motion}/truth", JSON, b'{"truths":[]}', 400),
     ("PUT", "/v2/motions/{motion}/truth", JSON, b'{"truths":[{"input":-1,"label":"a"}]}', 400),
+    ("GET", "/v1/models", "", b"", 200),
+    ("POST", "/v1/chat/completions", JSON, CHAT, 200),
+    ("POST", "/v1/chat/completions", JSON, b'{"messages":[]}', 400),
     ("GET", "/v2/roster", "", b"", 200),
     ("GET", "/v2/roster/file?epoch=0", "", b"", 200),
     ("GET", "/v2/roster/file?epoch=7", "", b"", 404),
@@ -118,7 +120,7 @@ def test_every_call_is_described_and_asked_here() -> None:
 
 def test_every_answer_is_as_described(tmp_path: Path) -> None:
     played = Played()
-    name = played.begins(Batch([[1.0], [2.0]]), FORMS.terms(labels=("even", "odd")))
+    name = played.begins(Batch([[1.0], [2.0]]), Terms(labels=("even", "odd")))
     played.ends(name)
     played.accuses(name, "member-01")
     with running(played, tmp_path) as node:
@@ -168,13 +170,16 @@ def _described(method: str, path: str) -> tuple[str, str, dict[str, Any]]:
 
 
 def _api(played: Played, folder: Path) -> Api:
-    ledger = Ledger(played)
-    return Api(played, Reader(Shapes(FORMS), folder), Feed(played, ledger, Journal("error")), ledger, None)
+    node: Any = played
+    return Api(node, Reader(folder), Feed(node, Journal("error")), None)
 
 
 @pytest.mark.slow
 def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
-    """What a fuzzer makes of the description, on a real socket."""
+    """What a fuzzer makes of the description, on a real socket.
+
+    It is in no extra: it brings some forty packages that nothing else needs.
+    """
     pytest.importorskip("schemathesis", reason="pip install schemathesis")
     played = Played()
     (tmp_path / "run.toml").write_text(
@@ -189,7 +194,8 @@ def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
             [
                 *[sys.executable, "-m", "schemathesis.cli", "--config-file", str(tmp_path / "run.toml")],
                 *["run", f"{url}/openapi.json", "-H", f"Authorization: Bearer {token}", "--no-color"],
-                *["--exclude-path", "/v2/events", "--max-examples", "50"],
+                *["--exclude-path", "/v2/events", "--max-examples", "20"],
+                *["--exclude-path", "/v1/chat/completions"],  # waits for its motion, which nobody ends here
             ],
             capture_output=True,
             text=True,

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from folkmoot.checks import ArgumentError
-from folkmoot.client import SOCKET, Client, NodeRefusal
+from folkmoot.node.client import SOCKET, Client, NodeRefusal
 from folkmoot.node.web.door import Door
 from folkmoot.node.web.places import MOST
 from support.node.served import LOOPBACK, Played, opened, told

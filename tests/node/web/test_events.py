@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.client import SOCKET, Client
+from folkmoot.node.client import SOCKET, Client
+from folkmoot.node.session.terms import Terms
 from folkmoot.node.wire.batch import Batch
 from support.node.served import Played, opened, told
 
@@ -42,7 +43,7 @@ async def read(reader: asyncio.StreamReader, until: str) -> list[dict[str, str]]
 
 
 def motion(played: Played) -> bytes:
-    terms = played.forms.terms(labels=("even", "odd"))
+    terms = Terms(labels=("even", "odd"))
     return played.begins(Batch([[1.0], [2.0]]), terms)
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from folkmoot.client import Client, NodeRefusal
+from folkmoot.node.client import Client, NodeRefusal
 from folkmoot.node.service.interface import Meter
 from support.fresh import ROOT
 from support.node.served import LOOPBACK, Played, opened, told
@@ -19,6 +21,8 @@ pytest.importorskip("prometheus_client", reason="the extra page")
 from prometheus_client.parser import text_string_to_metric_families
 
 from folkmoot.node.web.metrics import Metrics, described
+
+promtool = shutil.which("promtool")
 
 
 def read(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
@@ -59,6 +63,8 @@ def test_what_happens_is_counted_and_how_a_node_stands_is_read(tmp_path: Path) -
         ("folkmoot_model_rows_total", ()): 100,
         ("folkmoot_model_failures_total", ()): 4,
         ("folkmoot_model_seconds_sum", ()): 0.02,
+        ("folkmoot_model_requests_total", ()): 5,
+        ("folkmoot_model_completion_tokens_total", ()): 8,
         ("folkmoot_frames_received_total", ()): 3,
         ("folkmoot_evidence_total", ()): 0,
         ("folkmoot_refused_total", (("why", "token"),)): 2,
@@ -111,6 +117,17 @@ def test_names_are_as_promtool_wants_them() -> None:
         for sample in family.samples:
             assert (family.type == "counter") == sample.name.endswith("_total")
             assert family.type == "histogram" or not {"le", "quantile"} & sample.labels.keys()
+
+
+@pytest.mark.skipif(
+    promtool is None, reason="there is no promtool on this machine: apt-get install prometheus"
+)
+def test_promtool_finds_nothing() -> None:
+    result = subprocess.run(
+        [str(promtool), "check", "metrics"], input=scraped(Metrics(), Played()), text=True,
+        capture_output=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (result.returncode, result.stdout + result.stderr) == (0, "")
 
 
 def test_the_dashboard_and_the_alerts_name_metrics_that_a_node_has() -> None:

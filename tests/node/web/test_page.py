@@ -7,9 +7,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 import pytest
 
+from folkmoot.cli.node.ask import BELIEVE
+from folkmoot.node.session.terms import Terms
+from folkmoot.node.text_account import CandidateTold
 from folkmoot.node.wire.batch import Batch
 from support.browser import browser, opened, violations
 from support.live_page import LIVE, column, dropped, ready, table
@@ -45,7 +49,7 @@ def node(played: Played, tmp_path: Path) -> Iterator[Running]:
 
 def put(played: Played, inputs: int = 4) -> bytes:
     """A motion, as if somebody had put it before the page was opened."""
-    terms = played.forms.terms(labels=("even", "odd"))
+    terms = Terms(labels=("even", "odd"))
     return played.begins(Batch(np.zeros((inputs, 2))), terms)
 
 
@@ -54,6 +58,40 @@ def shown(page: Page) -> dict[str, list[str]]:
     names = page.locator(".decisions thead").first.locator("th").all_inner_texts()
     rows = [row for row in table(page, ".decisions .scroll > .table") if len(row) == len(names)]
     return {row[0]: [" ".join(row[names.index(name)].split()) for name in WHO] for row in rows}
+
+
+@pytest.mark.slow
+def test_texts_that_were_proposed_and_chosen(browser: Browser, node: Running, played: Played) -> None:
+    """Each candidate with who proposed and who chose it; a text of a member is text, and no markup."""
+    name = played.begins(Batch(np.zeros((2, 2))), Terms(answers="text"))
+    markup = "<b id=bold>Lyon</b>"
+    long = "It is Paris, as everybody knows who has been there. " * 5
+    told = [
+        [
+            CandidateTold("Paris", ["north", "member-01"], ["north", "member-01", "member-02"], 0),
+            CandidateTold(markup, ["member-03"], [], 0),
+            CandidateTold(long, ["member-04"], [], 2),
+        ],
+        [],
+    ]
+    changes = {
+        "decisions": ["Paris", None], "shares": [0.75, None], "candidates": told, "labels": [],
+        "why_undecided": [None, "nobody proposed an answer"], "own_votes": ["Paris", None], "undecided": 1,
+        "first_votes": [{"Paris": 2, markup: 1}, {}], "final_votes": [{"Paris": 3}, {}],
+    }  # fmt: skip
+    node.do(played.ends, name, [[None, None]] * 5, **changes)
+    with opened(browser, node.address) as page:
+        ready(page)
+        page.wait_for_selector(".decisions tbody tr")
+        rows = [" ".join(" ".join(row).split()) for row in table(page, ".decisions .scroll > .table")]
+        assert "Paris 75%" in rows[0]
+        assert "1 Paris by north, member-01; chosen by north, member-01, member-02" in rows[0]
+        assert f"2 {markup} by member-03; chosen by nobody; the same as 1" in rows[0]
+        assert "nobody proposed an answer" in rows[1]
+        assert page.locator("#bold").count() == 0
+        folded = page.locator(".written")
+        folded.locator("summary").click()
+        assert folded.locator("p").inner_text().strip() == long.strip()
 
 
 def test_asking_following_filtering_and_why(browser: Browser, node: Running, played: Played) -> None:
@@ -84,7 +122,10 @@ def test_asking_following_filtering_and_why(browser: Browser, node: Running, pla
         page.wait_for_selector(".why .table")
         voters = dict(row[:2] for row in table(page, ".why .table"))
         assert voters == {who: votes[1] for who, votes in zip(played.names_of, VOTES, strict=True)}
-        assert page.locator("#motion details summary").first.inner_text() == "5 members"
+        assert (
+            page.locator("#motion .reasons").locator("xpath=..").locator("summary").inner_text()
+            == "5 members"
+        )
         assert column(page, "#motions", "decided")[name.hex()[:8]] == "75%"
 
 
@@ -112,8 +153,9 @@ def test_25_members_fit_and_everybody_can_read_it(
             "all => all.map(each => each.getBBox()).map(box => [box.x, box.y, box.width, box.height])"
         )
         assert len(names) == 25
+        wide = page.evaluate("document.getElementById('ring').viewBox.baseVal.width")
         assert not [(a, b) for a, b in combinations(names, 2) if _overlap(a, b)]
-        assert all(x >= 0 and x + wide <= 640 for x, _, wide, _ in names)
+        assert all(x >= 0 and x + each <= wide for x, _, each, _ in names)
 
 
 def _overlap(a: list[float], b: list[float]) -> bool:
@@ -121,6 +163,36 @@ def _overlap(a: list[float], b: list[float]) -> bool:
     apart = min(a[3], b[3]) * 0.75
     beside = a[0] + a[2] <= b[0] or b[0] + b[2] <= a[0]
     return not beside and abs(a[1] - b[1]) < apart
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("whom", "terms"),
+    [
+        ("plurality", {"rule": "plurality", "believe": "all"}),
+        ("dawid-skene", {"rule": "dawid-skene", "believe": "all"}),
+        ("own", {"believe": "own", "rows": 0}),
+    ],
+)
+def test_whom_to_believe_has_the_words_of_the_prompt(
+    browser: Browser, tmp_path: Path, whom: str, terms: dict[str, Any]
+) -> None:
+    """As ``folkmoot ask --believe`` makes terms of them (``believing`` of cli/node/ask.py)."""
+    assert whom in BELIEVE
+    played = Played(4)
+    played.model = msgspec.structs.replace(played.model, rules=["plurality", "dawid-skene", "weighted"])
+    with running(played, tmp_path) as node, opened(browser, node.address) as page:
+        ready(page)
+        offered = page.locator("[data-term=whom] option").all_inner_texts()
+        assert offered == list(BELIEVE)
+        page.locator("[data-term=whom]").select_option(whom)
+        dropped(page, "rows.csv", "x,y\n1,2\n")
+        page.get_by_role("button", name="Put 1 input to the moot").click()
+        page.wait_for_selector("#asking >> text=making first votes", timeout=LIVE)
+        (account,) = played.accounts.values()
+        used = {"rule": account.terms.used_rule if hasattr(account.terms, "used_rule") else account.rule}
+        told = msgspec.structs.asdict(account.terms) | used
+        assert {name: told[name] for name in terms} == terms
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ def archive_of(n: int, place: int = 0) -> NodeArchive:
     """An empty one."""
     _, roster = keys_and_roster(n)
     storage = Storage(":memory:")
-    return NodeArchive(storage, Chronicle(storage, roster, CLOCK), identity(roster, place))
+    return NodeArchive(storage, Chronicle(storage, roster), identity(roster, place))
 
 
 def file(storage: Storage, world: SignedWorld, **summary: object) -> bytes:

@@ -12,9 +12,9 @@ from folkmoot.local.held_ports import HeldPorts
 from folkmoot.node.membership import identity
 from folkmoot.node.membership.identity import CERTIFICATE, KEY
 from folkmoot.node.membership.roster import Roster
-from folkmoot.node.transports.memory import Network
 from folkmoot.node.transports.mesh import Mesh
 from folkmoot.node.transports.transport import Transport
+from folkmoot.testing.memory import Network
 from support.node.places import Places
 
 

@@ -258,6 +258,19 @@ def proposes_a_set_without_the_victim(liar: Liar, _peer: int, message: Frame) ->
 
 
 @kind
+def holds_up_the_victim_and_leaves_it_out(liar: Liar, peer: int, message: Frame) -> Iterator[Sent]:
+    """The victim learns late which commitments were agreed, and its reveal is not in the set."""
+    found = _proposal(liar, message)
+    agreeing = (Kind.PROPOSE, Kind.PREVOTE, Kind.PRECOMMIT)
+    if found is not None and found[1].stage == 1:
+        yield _proposing(liar, *found, left_out(liar, found[1]))
+    elif peer == liar.plan.victim:
+        yield swapped(liar, message, agreeing, lambda said: said if said.stage == 1 else None)
+    else:
+        yield encoded(message)
+
+
+@kind
 def proposes_two_sets(liar: Liar, peer: int, message: Frame) -> Iterator[Sent]:
     found = _proposal(liar, message)
     if found is None or peer not in liar.plan.half:

@@ -13,7 +13,7 @@ from folkmoot.node.rosters.chronicle import Chronicle
 from folkmoot.node.rosters.following import Following
 from folkmoot.node.service.archive import NodeArchive
 from folkmoot.node.storage.storage import Storage
-from folkmoot.node.transports.memory import Network, Weather
+from folkmoot.testing.memory import Network, Weather
 from support.node.filed import identity
 from support.node.signed import keys_and_roster
 
@@ -33,7 +33,7 @@ class Follower:
     def start(self) -> None:
         """From what is stored."""
         world = self.moot.network.world(self.peer)
-        self.chronicle = Chronicle(self.storage, self.root, world.clock())
+        self.chronicle = Chronicle(self.storage, self.root)
         self.archive = NodeArchive(self.storage, self.chronicle, self.me)
         rng = random.Random(f"{self.moot.seed} {self.me.name}")
         self.following = Following(self.chronicle, world, self.me, rng=rng)

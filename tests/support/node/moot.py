@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from folkmoot.node.account import Account, GivenTerms, account_of, held
+from folkmoot.node.account import Account, account_of, held
 from folkmoot.node.membership.certificates import fingerprint_of, make_certificate
 from folkmoot.node.membership.identity import Identity
 from folkmoot.node.membership.roster import Roster
@@ -19,10 +19,12 @@ from folkmoot.node.rosters.chronicle import Chronicle
 from folkmoot.node.service.archive import NodeArchive
 from folkmoot.node.service.holdout import Holdout
 from folkmoot.node.service.models import Model
-from folkmoot.node.service.node import Node, Own, Settings
+from folkmoot.node.service.node import Node
+from folkmoot.node.service.parts import Own, Settings
+from folkmoot.node.session.terms import Terms
 from folkmoot.node.storage.storage import Storage
-from folkmoot.node.transports.memory import Network, Weather
 from folkmoot.node.wire.batch import Batch
+from folkmoot.testing.memory import Network, Weather
 
 Result = TypeVar("Result")
 
@@ -41,10 +43,10 @@ def model(answer: Callable[[Any], Sequence[Any]], labels: Sequence[str] | None =
 
 
 class Rosters:
-    """A ``Succession`` that a test moves on."""
+    """Stands for ``Following``; a test moves it on."""
 
     def __init__(self, roster: Roster) -> None:
-        self.rosters, self.since = [roster], [0.0]
+        self.rosters = [roster]
         self.frames: list[bytes] = []
         self.changed: Callable[[], None] = lambda: None
 
@@ -85,7 +87,7 @@ class Moot:
             for i in range(len(owns))
         ]
         self.storages = [Storage(":memory:") for _ in owns]
-        self.rosters = [Rosters(self.roster) for _ in owns]
+        self.rosters: list[Any] = [Rosters(self.roster) for _ in owns]
         self.nodes: list[Node | None] = [None] * len(owns)
         for i in range(len(owns)):
             self.start(i)
@@ -93,7 +95,7 @@ class Moot:
     def start(self, i: int) -> Node:
         """Start a node, from what it has stored."""
         me, storage = self.identities[i], self.storages[i]
-        archive: Any = NodeArchive(storage, Chronicle(storage, self.roster, 0.0), me)
+        archive = NodeArchive(storage, Chronicle(storage, self.roster), me)
         node = Node(
             me, storage, self.network.world(self.peers[i]), archive, self.rosters[i], lambda: self.owns[i],
             settings=self.settings[i],
@@ -111,7 +113,7 @@ class Moot:
         """Put a motion through a node."""
         node = self.nodes[i]
         assert node is not None
-        return self.done(node.put(X if isinstance(X, Batch) else Batch(X), GivenTerms(**terms)))
+        return self.done(node.put(X if isinstance(X, Batch) else Batch(X), Terms(**terms)))
 
     def done(self, call: Coroutine[Any, Any, Result]) -> Result:
         """The result of a coroutine of a node, while time passes."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections import Counter
+from collections.abc import Callable
 
 from folkmoot.node.membership.roster import Roster
-from folkmoot.node.transports.transport import Connected, Receiver, Result, Transport, Way
+from folkmoot.node.transports.transport import Receiver, Result, Transport
 
 
 class Places:
@@ -24,7 +24,6 @@ class Places:
         self._places = {fingerprint: place for place, fingerprint in enumerate(self._fingerprints)}
         self._attach = transport.attach if attach is None else attach
         self._receiver: Receiver[int] | None = None
-        self._outward: Mapping[bytes, Way] = transport.ways if isinstance(transport, Connected) else {}
         self.now: Callable[[], float] = (
             transport.now
         )  # asked at every frame: the transport's own, no step between
@@ -36,12 +35,24 @@ class Places:
 
     def send(self, peer: int, frame: bytes) -> None:
         """Send a frame to a place."""
-        fingerprint = self._fingerprints[peer]
-        way = self._outward.get(fingerprint)
-        if way is not None:
-            way(frame)
-        else:
-            self._transport.send(fingerprint, frame)
+        self._transport.send(self._fingerprints[peer], frame)
+
+    @property
+    def counts(self) -> Counter[str]:
+        """The transport's."""
+        return self._transport.counts
+
+    def connected(self) -> list[int]:
+        """Places with whom there is a connection."""
+        return [self._places[peer] for peer in self._transport.connected()]
+
+    def latencies(self) -> dict[int, float]:
+        """Seconds to each and back."""
+        return {self._places[peer]: each for peer, each in self._transport.latencies().items()}
+
+    def skews(self) -> dict[int, float]:
+        """How far each one's clock was ahead."""
+        return {self._places[peer]: each for peer, each in self._transport.skews().items()}
 
     def clock(self) -> float:
         """The time of day."""
@@ -55,17 +66,11 @@ class Places:
         """Run a long job."""
         return self._transport.work(job, done)
 
+    def compute(self, job: Callable[[], Result], done: Callable[[Result], None]) -> None:
+        """Run a long job that must not wait for the model."""
+        self._transport.compute(job, done)
+
     # ---- what the transport calls ------------------------------------------------------------
-
-    def place(self, peer: bytes) -> int | None:
-        """The place of a fingerprint; None if it has none in this roster."""
-        return self._places.get(peer)
-
-    def ways(self) -> dict[bytes, Way]:
-        """What takes the frames of each that has a place, by fingerprint."""
-        if self._receiver is None:
-            return {}
-        return {peer: partial(self._receiver.received, place) for peer, place in self._places.items()}
 
     def received(self, peer: bytes, frame: bytes) -> None:
         """A frame; of somebody without a place it is not heard."""

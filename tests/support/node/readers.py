@@ -19,32 +19,35 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from folkmoot.client import Client, _refusal
+from folkmoot.aggregation.texts import Choice
 from folkmoot.files.skops_files import read_skops, write_skops
 from folkmoot.files.weight_files import read_weight_file
 from folkmoot.node import review, sealing, verifying
 from folkmoot.node.ballots import Ballots, levels_of
+from folkmoot.node.choices import pack_choices, unpack_choices
+from folkmoot.node.client import Client, refusal
 from folkmoot.node.membership.certificates import check_certificate
 from folkmoot.node.membership.exported import read_exported
 from folkmoot.node.membership.roster import Member, Roster
 from folkmoot.node.rosters import frames as of_rosters
 from folkmoot.node.rosters.successor import Successor
 from folkmoot.node.service.admission import _START
-from folkmoot.node.service.archive import FORMS
 from folkmoot.node.service.holdout import read_holdout
 from folkmoot.node.service.input_files import inputs_in_text, read_inputs
 from folkmoot.node.service.inputs import read_chunk
 from folkmoot.node.service.interface import RosterChange
+from folkmoot.node.service.model_table import read_model_file
 from folkmoot.node.service.schema_files import read_schema
 from folkmoot.node.session import frames, sets
 from folkmoot.node.session.header import Header, read_header
 from folkmoot.node.session.terms import Terms
-from folkmoot.node.web import bodies
+from folkmoot.node.web import bodies, completions
 from folkmoot.node.web.refusals import RefusalError
-from folkmoot.node.web.shapes import Shapes
+from folkmoot.node.web.shapes import Head
 from folkmoot.node.wire import messages as m
 from folkmoot.node.wire.batch import Batch
 from folkmoot.node.wire.schema import Column
+from folkmoot.node.wire.things import unpacked
 from folkmoot.sandbox import messages as of_sandbox
 from folkmoot.sandbox.loading import _Facts
 from folkmoot.sandbox.onnx_files import check_self_contained
@@ -175,6 +178,13 @@ def _votes() -> Iterator[Reader]:
         form = Ballots("labels", INPUTS, classes)
         labels = form.pack(draw.integers(-1, classes, INPUTS))
         yield Reader(f"votes for {classes} labels", form.unpack, [labels], form.pack)
+    texts = np.array(["Paris", None, "ü" * 40, "x\ny", "1,000", " a "], dtype=object)
+    form = Ballots("text", len(texts))
+    yield Reader("ballots of texts", form.unpack, [form.pack(texts), form.pack(form.nothing())], form.pack)
+    chosen = [Choice(1, (0, 1, 0)), None, Choice(None, ()), Choice(0, (0,))]
+    yield Reader(
+        "choices among texts", partial(unpack_choices, inputs=4), [pack_choices(chosen)], pack_choices
+    )
     form = Ballots("numbers", INPUTS)
     yield Reader("votes for numbers", form.unpack, [form.pack(draw.integers(-99, 99, INPUTS))], form.pack)
     form = Ballots("probabilities", INPUTS, 3)
@@ -249,6 +259,14 @@ def _tables(folder: Path) -> Iterator[Reader]:
     array = io.BytesIO()
     np.save(array, np.arange(6.0).reshape(3, 2))
     yield Reader("arrays", _in_file(folder / "inputs.npy", read_inputs), [array.getvalue()], often=20_000)
+    lines = [b'"a"\n"\\u00e4 b"\n', b'{"a": 1, "b": "x"}\n{"b": null, "c": true}\n', b"[1, 2.5]\n[null, 3]\n"]
+    yield Reader("JSON lines", _in_file(folder / "inputs.jsonl", read_inputs), lines, often=20_000)
+    texts = ["one\n\ntwo ä\n".encode()]
+    yield Reader("lines of text", _in_file(folder / "inputs.txt", read_inputs), texts, often=20_000)
+    columns = (Column("age"), Column("note", kind="text"), Column("ill", kind="boolean"))
+    chunk = b'[61,"x",true]\n[null,"\\u00e4",null]\n[2.5,null,false]\n'
+    yield Reader("records", partial(unpacked, kind="records", schema=columns), [chunk])
+    yield Reader("texts", partial(unpacked, kind="texts", schema=()), [b'"a"\n""\n"\\u00e4"\n'])
     own = model(lambda rows: ["a"] * len(rows), ("a", "b"))
     pools: list[bytes] = []
     for arrays in ({"X": np.ones((2, 2)), "y": ["a", "b"]}, {"y": ["a", "b"], "answers": ["a", "a"]}):
@@ -260,6 +278,13 @@ def _tables(folder: Path) -> Iterator[Reader]:
         yield Reader(name, _in_file(folder / name, partial(read_holdout, model=own)), pool, often=20_000)
     schema = b'[[column]]\nname = "age"\nunit = "years"\nlow = 0\nhigh = 120.5\n\n[[column]]\nname = "h"\n'
     yield Reader("schemas", _in_file(folder / "a.schema.toml", read_schema), [schema], often=20_000)
+    service = (
+        b'[model]\nkind = "openai"\nbase_url = "http://127.0.0.1:8000/v1"\nmodel = "m"\nlabels = ["a", "b"]\n'
+    )
+    onnx = b'[model]\nfile = "a.onnx"\ncolumns = {x = "y"}\n'
+    yield Reader(
+        "models in files", _in_file(folder / "a.model.toml", read_model_file), [service, onnx], often=20_000
+    )
     weights = b'{"weights": {"a8b8cd72": 7, "b": 0.25}}'
     yield Reader("weights", _in_file(folder / "weights.json", read_weight_file), [weights], often=20_000)
     for name in ("model.skops", "model.onnx", "model.schema.toml"):
@@ -316,7 +341,7 @@ def _of_sandboxes() -> Iterator[Reader]:
 
 def _said_to_a_page(folder: Path) -> Iterator[Reader]:
     """What a program sends to a node."""
-    reader = bodies.Reader(Shapes(FORMS), folder)
+    reader = bodies.Reader(folder)
     question = {
         "inputs": [[1.5, None], [2, 3]],
         "columns": ["a", {"name": "b", "low": 0}],
@@ -325,6 +350,17 @@ def _said_to_a_page(folder: Path) -> Iterator[Reader]:
     refuses = (ValueError, RefusalError)
     yield Reader("questions", reader._in_json, [json.dumps(question | {"seconds": "90s"}).encode()],
                  refuses=refuses)  # fmt: skip
+
+    def chat(data: bytes) -> Batch:
+        said = bodies.decoded(data, completions.ChatRequest)
+        return Batch([completions.question_of(said.messages)], "messages")
+
+    talk = [
+        [{"role": "user", "content": '{"age": 61, "ill": null}'}],
+        [{"role": "user", "content": "Why?"}] * 2,
+    ]
+    yield Reader("conversations", chat, [json.dumps({"messages": each}).encode() for each in talk],
+                 refuses=refuses)  # fmt: skip
     head = {"dtype": "<f8", "width": 2, "columns": ["a", "b"], "rows": 3.0}
 
     def raw(data: bytes) -> Batch:
@@ -332,7 +368,7 @@ def _said_to_a_page(folder: Path) -> Iterator[Reader]:
         with (folder / "body").open("wb+") as body:
             body.write(rest)
             body.flush()
-            return bodies._mapped(body, bodies.decoded(first, reader.shapes.Head, "the first line"))
+            return bodies._mapped(body, bodies.decoded(first, Head, "the first line"))
 
     yield Reader("questions in bytes", raw, [json.dumps(head).encode() + b"\n" + bytes(32)], refuses=refuses,
                  often=20_000)  # fmt: skip
@@ -378,10 +414,6 @@ def _said_by_a_page() -> Iterator[Reader]:
     yield Reader("events", lambda data: heard(data, lambda: list(client.events())), [event])
     yield Reader(
         "refusals",
-        lambda data: _refusal(_response(data)),
+        lambda data: refusal(422, "Unprocessable", data),
         [json.dumps(problem).encode(), b'{"detail": "no"}'],
     )
-
-
-def _response(data: bytes) -> Any:
-    return SimpleNamespace(status=422, reason="Unprocessable", read=lambda: data)

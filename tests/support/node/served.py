@@ -11,8 +11,7 @@ from typing import Any
 
 import msgspec
 
-from folkmoot.node.account import terms_of
-from folkmoot.node.service.archive import FORMS
+from folkmoot.node.account import Account, NamedTerms
 from folkmoot.node.service.interface import (
     Accusation,
     Checked,
@@ -29,26 +28,28 @@ from folkmoot.node.service.interface import (
     RefusedError,
     RosterChange,
     RosterNews,
-    Round,
-    Service,
     Status,
     Truths,
 )
-from folkmoot.node.web import Door, Page, serve
+from folkmoot.node.session.terms import Terms
+from folkmoot.node.storage.storage import Round
+from folkmoot.node.web.door import Door, Page, serve
 from folkmoot.node.why import Voter, Why
 from folkmoot.node.wire.batch import Batch
 
 DIGEST = "cd" * 32
 
 
-class Played:
-    """A ``Service`` in memory: the model of each member votes for the label of the input's parity, or not."""
+SPENT = {"requests": 5, "failed": 1, "prompt_tokens": 30, "completion_tokens": 8}  # by the model's service
 
-    forms = FORMS
+
+class Played:
+    """Stands for ``Node`` and its archive: each model votes for the label of the input's parity, or not."""
+
     incarnation = 5
 
     def __init__(self, members: int = 5, node: str = "north") -> None:
-        self.node = node
+        self.node, self.archive = node, self
         self.names_of = [node, *(f"member-{number:02}" for number in range(1, members))]
         self.away: set[str] = set()
         self.accounts: dict[bytes, Any] = {}
@@ -108,9 +109,6 @@ class Played:
 
     def count(self) -> int:
         return len(self.accounts)
-
-    def mark(self, motion: bytes) -> bytes:
-        return str(id(self.accounts[motion])).encode()
 
     async def account(self, motion: bytes) -> Any:
         return self.accounts[motion]
@@ -196,7 +194,7 @@ class Played:
     def _proposal(self, left: list[str]) -> ProposalStatus:
         return ProposalStatus("12" * 32, 1, DIGEST, [], left, [], [], [], [self.node], 1, 4, [])
 
-    # ---- Service -------------------------------------------------------------------------------
+    # ---- Node ----------------------------------------------------------------------------------
 
     def facts(self) -> ModelFacts:
         return self.model
@@ -210,7 +208,8 @@ class Played:
         return Status(
             node=self.node, version="0.3", moot=DIGEST, participants=n, quorum=(n + (n - 1) // 3) // 2 + 1,
             seconds=1.0, peers=peers, motions=[], own_motions=(0, 4), all_motions=(0, 16), waiting=0,
-            disk=(1000, 10**9), has_room=self.has_room, model=ModelStatus("model.skops", 1.7e9),
+            disk=(1000, 10**9), has_room=self.has_room,
+            model=ModelStatus("model.skops", 1.7e9, usage=SPENT),
             accused=[], audit=(3, "ab" * 32), labels=["even", "odd"],
         )  # fmt: skip
 
@@ -224,16 +223,15 @@ class Played:
     def observe(self, observer: Callable[[bytes | None], None]) -> None:
         self._observers.append(observer)
 
-    async def put(self, batch: Batch, terms: Any) -> bytes:
+    async def put(self, batch: Batch, terms: Terms) -> bytes:
         return self.begins(batch, terms)
 
-    def begins(self, batch: Batch, terms: Any) -> bytes:
+    def begins(self, batch: Batch, terms: Terms) -> bytes:
         """The motion is under way."""
         if self.refuses:
             raise RefusedError(self.refuses)
-        checked = terms_of(terms)
-        if not checked.labels:
-            checked = msgspec.structs.replace(checked, labels=("even", "odd"))
+        known = terms.labels or terms.answers == "text"
+        checked = terms if known else msgspec.structs.replace(terms, labels=("even", "odd"))
         checked.check(len(self.names_of))
         name = hashlib.sha256(str(len(self.accounts)).encode()).digest()
         self.batches[name] = batch
@@ -242,9 +240,10 @@ class Played:
         self.happened(name)
         return name
 
-    async def check(self, batch: Batch, terms: Any) -> Checked:
-        rows = [[None if each != each else float(each) for each in row] for row in batch.array[:6].tolist()]
-        return Checked(len(batch), [], rows, batch.missing, 0, list(terms.labels) or ["even", "odd"], "", "")
+    async def check(self, batch: Batch, terms: Terms) -> Checked:
+        return Checked(
+            len(batch), [], batch.first(6), batch.missing, 0, list(terms.labels) or ["even", "odd"], "", ""
+        )
 
     async def reload(self) -> ModelFacts:
         return self.model
@@ -256,11 +255,11 @@ class Played:
 def _opened(played: Played, name: bytes, batch: Batch, terms: Any) -> Any:
     n, inputs = len(played.names_of), len(batch)
     nothing: list[Any] = [None] * inputs
-    return FORMS.account(
+    return Account(
         motion=name.hex(), moot=DIGEST, state="open", asker=played.node, created=1.7e9, opened=1.7e9,
         inputs=inputs, answers=terms.answers, labels=list(terms.labels),
         columns=[column.name for column in batch.schema], rule=terms.used_rule,
-        terms=FORMS.terms(**msgspec.structs.asdict(terms)), participants=n, faults=(n - 1) // 3,
+        terms=NamedTerms(**msgspec.structs.asdict(terms)), participants=n, faults=(n - 1) // 3,
         quorum=played.status().quorum, least=1, decisions=nothing, shares=nothing, own_votes=nothing,
         first_votes=[{} for _ in nothing], final_votes=[{} for _ in nothing], undecided=inputs,
         why_undecided=["the motion is still open"] * inputs, effective_votes=None, alike=[], took_part=[],
@@ -288,11 +287,8 @@ def _decided(account: Any, votes: list[list[str | None]]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-_: type[Service] = Played
-
-
 @asynccontextmanager
-async def opened(played: Service, folder: Path, **options: Any) -> AsyncIterator[Door]:
+async def opened(played: Any, folder: Path, **options: Any) -> AsyncIterator[Door]:
     """The door of a node, on this loop."""
     (folder / "node.toml").touch()
     door = await serve(played, folder, **options)

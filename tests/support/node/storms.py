@@ -1,22 +1,29 @@
 """Storms: one motion with liars, losses, crashes and partitions, all from a seed, and what must hold in each.
 
     PYTHONPATH=tests python -m support.node.storms SEED N [KIND...]
+    PYTHONPATH=tests python -m support.node.storms FIRST-LAST PROCESSES [KIND...]
 
-plays one storm again. With f = floor((n-1)/3) liars: no split, all decide, nobody honest is accused, and no
-honest vote is left out while frames arrive in time.
+plays one storm again, or many on all sizes and prints each that breaks a promise. With
+f = floor((n-1)/3) liars: no split, all decide, nobody honest is accused, and no honest vote is left out
+while frames arrive in time.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import random
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 import numpy as np
 
+from folkmoot.aggregation.texts import Choice
 from folkmoot.node.answer import answer_of
+from folkmoot.node.choices import pack_choices
 from folkmoot.node.review import ballots_of
 from folkmoot.node.session.statement import most_faults
 from folkmoot.node.session.terms import Terms
@@ -47,11 +54,15 @@ class Told:
         self.seconds += other.seconds
 
 
-def storm(seed: int, n: int, kinds: Sequence[str] = KINDS, *, liars: int | None = None) -> World:
-    """Terms, weather, liars, crashes and partitions of a seed."""
+def storm(
+    seed: int, n: int, kinds: Sequence[str] = KINDS, *, liars: int | None = None, texts: bool = False
+) -> World:
+    """Terms, weather, liars, crashes and partitions of a seed; with ``texts`` the motion is about texts."""
     rng = random.Random(f"storm {seed} {n}")
     believe = rng.choice(["all", "all", "own"])
     terms = Terms(labels=LABELS, believe=believe, seconds=rng.choice([4.0, 8.0]), coin=rng.random() < 0.3)  # type: ignore[arg-type]
+    if texts:
+        terms = Terms(answers="text", seconds=terms.seconds, coin=terms.coin)
     calm = rng.random() < 0.4
     weather = Weather(
         delay=0.02 if calm else rng.choice([0.005, 0.03, 0.15]), most=0.095 if calm else 1.0,
@@ -72,7 +83,7 @@ def storm(seed: int, n: int, kinds: Sequence[str] = KINDS, *, liars: int | None 
             else:
                 node.delays = [rng.uniform(0, terms.window - 4 * world.delta) for _ in votes]
         else:
-            wrong = [ballots_of(world.header, poll).pack(np.full(4, 2)) for poll in range(terms.polls)]
+            wrong = [_packed(world, poll, [2] * world.inputs) for poll in range(terms.polls)]
             node = _liar(world, i, only or rng.choice(kinds), plan, wrong, votes, rng)
         world.nodes.append(node)
     if not calm:
@@ -92,12 +103,19 @@ def _liar(
 
 def _ballot(world: World, poll: int, rng: random.Random) -> bytes:
     """Mostly right: input i has label i % 2."""
-    form = ballots_of(world.header, poll)
     if rng.random() < 0.05:
         return b""
-    return form.pack(
-        np.array([i % 2 if rng.random() < 0.8 else rng.randrange(3) for i in range(world.inputs)])
-    )
+    said = [i % 2 if rng.random() < 0.8 else rng.randrange(3) for i in range(world.inputs)]
+    return _packed(world, poll, said)
+
+
+def _packed(world: World, poll: int, said: list[int]) -> bytes:
+    """A ballot of these labels; about texts each is proposed, and as many candidates as there are chosen."""
+    if world.header.terms.answers != "text":
+        return ballots_of(world.header, poll).pack(np.array(said))
+    if poll == 0:
+        return ballots_of(world.header, 0).pack(np.array([f"text {each}" for each in said], dtype=object))
+    return pack_choices([Choice(each, tuple(range(k))) for k, each in zip([2, 3, 3, 1], said, strict=True)])
 
 
 def _divide(world: World, rng: random.Random) -> None:
@@ -107,14 +125,15 @@ def _divide(world: World, rng: random.Random) -> None:
         world.partitions.append((begin, begin + rng.uniform(0.2, 8.0), side))
 
 
-def play(seed: int, n: int, kinds: Sequence[str] = KINDS) -> Told:
+def play(seed: int, n: int, kinds: Sequence[str] = KINDS, *, texts: bool = False) -> Told:
     """One storm, and its promises."""
     try:
-        world = storm(seed, n, kinds)
+        world = storm(seed, n, kinds, texts=texts)
         world.run(END, world.decided)
         return check(world)
     except Exception as error:
-        error.add_note(f"PYTHONPATH=tests python -m support.node.storms {seed} {n}")
+        more = ", about texts: storms.play(..., texts=True)" if texts else ""
+        error.add_note(f"PYTHONPATH=tests python -m support.node.storms {seed} {n}{more}")
         raise
 
 
@@ -151,6 +170,37 @@ def check(world: World) -> Told:
     return told
 
 
+def tried(seed: int, kinds: Sequence[str]) -> Told | str:
+    """One storm of a size that its seed says, or how to play it again and what broke."""
+    n = SIZES[seed % len(SIZES)]
+    try:
+        return play(seed, n, kinds)
+    except Exception as error:
+        return " ".join([*getattr(error, "__notes__", ()), f"{type(error).__name__}: {error}"])
+
+
+def many(first: int, last: int, processes: int, kinds: Sequence[str]) -> int:
+    """Play storms in processes, and print those that break a promise; how many do."""
+    told, failed, began = Told(), 0, time.monotonic()
+    with multiprocessing.Pool(processes) as pool:
+        found = pool.imap_unordered(partial(tried, kinds=kinds), range(first, last + 1))
+        for number, each in enumerate(found, 1):
+            if isinstance(each, Told):
+                told.add(each)
+            else:
+                failed += 1
+                print("FAILED", each, flush=True)
+            if number % 500 == 0:
+                print(f"{number} played, {failed} failed, {time.monotonic() - began:.0f} s", flush=True)
+    longest = max(told.seconds, default=0.0)
+    print(f"{told.storms} storms held, {failed} failed; {told.calm} calm: {told.left_out} votes left out of")
+    print(f"{told.honest_votes} honest ones; most rounds {told.rounds}; longest {longest:.0f} s of its clock")
+    return failed
+
+
 if __name__ == "__main__":
     chosen = sys.argv[3:] or KINDS
+    if "-" in sys.argv[1]:
+        begin, end = map(int, sys.argv[1].split("-"))
+        sys.exit(bool(many(begin, end, int(sys.argv[2]), chosen)))
     print(play(int(sys.argv[1]), int(sys.argv[2]), chosen))

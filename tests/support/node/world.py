@@ -95,6 +95,7 @@ class Node:
 
     def wake(self) -> None:
         """Time has passed."""
+        self._timer = None
         if self.motion is not None:
             self.motion.wake(self.world.time)
             self._flush()
@@ -118,6 +119,8 @@ class Node:
         """Store, then send."""
         motion = self.motion
         assert motion is not None
+        if motion.computable:
+            motion.conclude(motion.answering()())
         outbox = motion.take()
         try:
             for record in outbox.records:

@@ -10,6 +10,7 @@ from folkmoot.cli.output import print_table, say
 
 _SHOWN: Final = 20
 _NAMED: Final = 8
+_WIDE: Final = 60  # characters of a text
 
 
 def print_account(told: dict[str, Any], *, everything: bool = False, more: tuple[str, ...] = ()) -> None:
@@ -60,8 +61,10 @@ def _notes(told: dict[str, Any], shown: int) -> list[str]:
         each = ", ".join(f"{name} {rows}" for name, rows in told["rows"].items())
         notes.append(f"validation rows: {sum(told['rows'].values())} ({each})")
     if told["fell_back"]:
-        notes.append(f"this node's final votes are the plurality of first votes: {told['fell_back']}")
-    if not told["columns"]:
+        texts = told["answers"] == "text"
+        what = "choices are its own texts" if texts else "final votes are the plurality of first votes"
+        notes.append(f"this node's {what}: {told['fell_back']}")
+    if not told["columns"] and told["answers"] != "text":
         notes.append("unchecked: the columns of the inputs have no names, so models took them in their order")
     if told["why"]:
         notes.append(f"this node gave it up: {told['why']}")
@@ -90,7 +93,7 @@ def _decision(told: dict[str, Any], i: int) -> str:
     found = told["decisions"][i]
     if found is None:
         return "undecided"
-    return f"{found:.6g}" if isinstance(found, float) else str(found)
+    return f"{found:.6g}" if isinstance(found, float) else _short(found)
 
 
 def _share(share: float | None) -> str:
@@ -104,6 +107,12 @@ def _span(votes: dict[str, float]) -> str:
 def _tally(votes: dict[str, float], most: int = 3) -> str:
     """The votes on an input, the most common label first."""
     ranked = sorted(votes.items(), key=lambda item: -item[1])
-    return ", ".join(f"{count:g} {label}" for label, count in ranked[:most]) + (
-        f", {len(ranked) - most} more labels" if len(ranked) > most else ""
+    return ", ".join(f"{count:g} {_short(label)}" for label, count in ranked[:most]) + (
+        f", {len(ranked) - most} more" if len(ranked) > most else ""
     )
+
+
+def _short(text: object) -> str:
+    """A text on one line, cut if it is long."""
+    line = " ".join(str(text).split())
+    return line if len(line) <= _WIDE else f"{line[: _WIDE - 3]}..."

@@ -11,43 +11,34 @@ from folkmoot.cli.interrupting import InterruptedCommandError
 from folkmoot.cli.node.account_output import print_account, write_decisions
 from folkmoot.cli.node.reached import client_of
 from folkmoot.cli.node.words import Node, Token
-from folkmoot.cli.options import FLOAT, INT, Everything, Json
+from folkmoot.cli.options import (
+    COUNCIL,
+    FLOAT,
+    INT,
+    MOOT_PANEL,
+    AlphaOrLocal,
+    Beta,
+    Deadline,
+    Everything,
+    Json,
+    KOrAll,
+    OutCsv,
+    Rounds,
+    answers_option,
+    believe_option,
+    protocol_option,
+)
 from folkmoot.cli.output import new_file, print_json, progress_bar, warn
-from folkmoot.durations import seconds_of
+from folkmoot.node.durations import seconds_of
 
-ANSWERS: Final = ("labels", "probabilities", "numbers")
+ANSWERS: Final = ("labels", "probabilities", "numbers", "text")
 BELIEVE: Final = ("plurality", "dawid-skene", "record", "own", "peer-review")
-COUNCIL: Final = "council"
 _OWN: Final = ("own", "peer-review")
 _ROWS: Final = 10  # validation rows of a member, by default
 _UNDECIDED: Final = 1  # exit code of --require-decided
-_TALK: Final = "A talk"
-_VOTE: Final = "Votes and decision"
 
-Answers = Annotated[
-    str,
-    typer.Option("--answers", help=f"What models answer: {', '.join(ANSWERS)}.", rich_help_panel=_VOTE),
-]
-Believe = Annotated[
-    str,
-    typer.Option(
-        "--believe",
-        help="Whose votes count, and how much. For all alike: plurality, dawid-skene, or record (weights by "
-        "this node's records). Each member for itself: own (by its held-out rows) or peer-review (by "
-        "validation rows that members show).",
-        rich_help_panel=_VOTE,
-    ),
-]
-Protocol = Annotated[
-    str,
-    typer.Option(
-        "--protocol",
-        help="council: all members agree on one table of votes. Or members ask each other first, by one of: "
-        "{protocols}.",
-        rich_help_panel=_TALK,
-    ),
-]
-Deadline = Annotated[str, typer.Option("--deadline", help="How long to wait at the most, such as 30s or 5m.")]
+Believe = Annotated[str, believe_option(", ".join(BELIEVE))]
+Protocol = Annotated[str, protocol_option("council, {protocols}")]
 
 
 def ask(
@@ -56,15 +47,15 @@ def ask(
     ],
     node: Node = ".",
     token: Token = None,
-    answers: Answers = "labels",
+    answers: Annotated[str, answers_option(ANSWERS)] = "labels",
     believe: Believe = "plurality",
     rule: Annotated[
         str | None,
         typer.Option(
             "--rule",
-            help="Of probabilities: mean or log. Of numbers: trimmed-mean or median.",
+            help="The rule: of probabilities mean or log, of numbers trimmed-mean or median.",
             show_default="mean, trimmed-mean",
-            rich_help_panel=_VOTE,
+            rich_help_panel=MOOT_PANEL,
         ),
     ] = None,
     labels: Annotated[
@@ -74,7 +65,7 @@ def ask(
             metavar="A,B,...",
             help="The possible answers.",
             show_default="all that members have announced",
-            rich_help_panel=_VOTE,
+            rich_help_panel=MOOT_PANEL,
         ),
     ] = None,
     least: Annotated[
@@ -83,21 +74,23 @@ def ask(
             "--least",
             help="First votes that a label needs.",
             show_default="one more than may lie",
-            rich_help_panel=_VOTE,
+            rich_help_panel=MOOT_PANEL,
             **INT,
         ),
     ] = None,
     coin: Annotated[
         bool,
-        typer.Option("--coin", help="Settle ties by a coin that nobody can choose.", rich_help_panel=_VOTE),
+        typer.Option(
+            "--coin", help="Settle ties by a coin that nobody can choose.", rich_help_panel=MOOT_PANEL
+        ),
     ] = False,
     step: Annotated[
         float | None,
         typer.Option(
             "--step",
-            help="Of numbers: the grid that they are rounded to.",
+            help="With --answers numbers: the grid that they are rounded to.",
             show_default="1e-06",
-            rich_help_panel=_VOTE,
+            rich_help_panel=MOOT_PANEL,
             **FLOAT,
         ),
     ] = None,
@@ -107,41 +100,22 @@ def ask(
             "--rows",
             help="With --believe peer-review: validation rows per member.",
             show_default=str(_ROWS),
-            rich_help_panel=_VOTE,
+            rich_help_panel=MOOT_PANEL,
             **INT,
         ),
     ] = None,
     protocol: Protocol = COUNCIL,
-    k: Annotated[
-        int | None,
-        typer.Option("--k", help="Others asked in a round.", show_default="10", rich_help_panel=_TALK, **INT),
-    ] = None,
-    alpha: Annotated[
-        str | None,
-        typer.Option(
-            "--alpha",
-            help="Equal answers that win a round, or 'local': each member its own.",
-            show_default="floor(k/2)+1",
-            rich_help_panel=_TALK,
-        ),
-    ] = None,
-    beta: Annotated[
-        int | None,
-        typer.Option(
-            "--beta", help="Wins until a member decides.", show_default="20", rich_help_panel=_TALK, **INT
-        ),
-    ] = None,
-    rounds: Annotated[
-        int | None,
-        typer.Option("--rounds", help="Rounds at most.", show_default="50", rich_help_panel=_TALK, **INT),
-    ] = None,
+    k: KOrAll = None,
+    alpha: AlphaOrLocal = None,
+    beta: Beta = None,
+    rounds: Rounds = None,
     deadline: Deadline = "60s",
     schema: Annotated[
         Path | None,
         typer.Option(
             "--schema",
             metavar="FILE",
-            help="Names, units and ranges of the columns.",
+            help="A file of names, units and ranges of the columns.",
             show_default="names in the header",
         ),
     ] = None,
@@ -149,15 +123,15 @@ def ask(
         bool, typer.Option("--require-decided", help="Exit with 1 if an input stays undecided.")
     ] = False,
     everything: Everything = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="FILE", help="Write the decisions into this .csv file.", show_default=False
-        ),
-    ] = None,
+    out: OutCsv = None,
     json: Json = False,
 ) -> None:
-    """Put inputs to the moot: every member's model votes, and what a quorum signs is the answer."""
+    """Put inputs to the moot, and print what it decides.
+
+    Every member's model votes; a quorum signs the votes, and anybody can compute the answer from them. With
+    --believe plurality, dawid-skene and record all members weigh votes alike. With own each member trusts
+    its held-out rows, with peer-review the validation rows that members show.
+    """
     from folkmoot.node.service.input_files import read_inputs
 
     new_file("--out", out)
@@ -173,8 +147,10 @@ def ask(
     batch = read_inputs(inputs, schema)
     if batch.missing:
         warn(f"{batch.missing} of {len(batch)} inputs have missing values: models that take none abstain")
-    columns = [{"name": c.name, "unit": c.unit, "low": c.low, "high": c.high} for c in batch.schema]
-    told = put(node, token, batch.array, columns, terms | {"seconds": seconds_of(deadline, "--deadline")})
+    columns = [
+        {"name": c.name, "unit": c.unit, "low": c.low, "high": c.high, "kind": c.kind} for c in batch.schema
+    ]
+    told = put(node, token, batch.plain, columns, terms | {"seconds": seconds_of(deadline, "--deadline")})
     if out is not None:
         write_decisions(out, told)
     if json:
@@ -204,6 +180,7 @@ def put(node: str, token: Path | None, rows: Any, columns: Any, terms: dict[str,
 
 def believing(answers: str, believe: str, protocol: str, rows: int | None) -> dict[str, Any]:
     """The terms of a motion by the words of the prompt."""
+    from folkmoot.node.session.terms import MOST_WINDOW
     from folkmoot.protocols import PROTOCOLS
 
     for option, value, known in (
@@ -220,6 +197,8 @@ def believing(answers: str, believe: str, protocol: str, rows: int | None) -> di
     if rows is not None and believe != "peer-review":
         raise ValueError("--rows must be given with --believe peer-review: nobody else shows any")
     terms: dict[str, Any] = {"answers": answers}
+    if answers == "text":  # language models take their time, twice
+        terms["window_share"] = MOST_WINDOW
     if believe in ("dawid-skene", "record"):
         terms["rule"] = "dawid-skene" if believe == "dawid-skene" else "weighted"
     elif believe in _OWN:

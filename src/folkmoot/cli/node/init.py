@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from folkmoot.cli.node.words import ListenAt, RosterFile
 from folkmoot.cli.options import Json
 from folkmoot.cli.output import print_json, say
 
@@ -33,12 +34,12 @@ def init(
             show_default="that of exported.toml in the folder",
         ),
     ] = None,
-    labels: Annotated[
+    label_map: Annotated[
         Path | None,
         typer.Option(
-            "--labels",
+            "--label-map",
             metavar="FILE",
-            help='What the moot calls each label of the model: lines such as 0 = "no".',
+            help='The moot\'s name of each label of the model: lines such as 0 = "no".',
             show_default="as the model does",
         ),
     ] = None,
@@ -47,7 +48,7 @@ def init(
         typer.Option(
             "--columns",
             metavar="TABLE",
-            help="A table whose header names the model's columns, in its order; 'label' is none of them.",
+            help="A table whose header names the model's columns in order, beside 'label' if there is one.",
             show_default="as the model does",
         ),
     ] = None,
@@ -58,26 +59,25 @@ def init(
         ),
     ] = None,
     organisation: Annotated[
-        str, typer.Option("--organisation", help="Whose node it is; any text.", show_default=False)
+        str,
+        typer.Option(
+            "--organisation", help="The organisation that runs the node; any text.", show_default=False
+        ),
     ] = "",
-    listen: Annotated[
-        str, typer.Option("--listen", metavar="HOST:PORT", help="Where it waits for others.")
-    ] = "127.0.0.1:7654",
+    listen: ListenAt = "127.0.0.1:7654",
     address: Annotated[
         list[str] | None,
         typer.Option(
             "--address",
             metavar="HOST:PORT",
-            help="Where others reach it; may be repeated.",
+            help="Where others reach the node; may be repeated.",
             show_default="that of --listen",
         ),
     ] = None,
-    roster: Annotated[
-        Path, typer.Option("--roster", metavar="FILE", help="Where the roster will be.")
-    ] = Path("roster.toml"),
+    roster: RosterFile = Path("roster.toml"),
     json: Json = False,
 ) -> None:
-    """Make a node: its key, its folder, and the one line to send to whoever makes the roster."""
+    """Make a node: its key, its folder, and the one line for the roster."""
     from folkmoot.node.membership.exported import EXPORTED, exported_lines, read_exported
     from folkmoot.node.membership.identity import SETTINGS, create
     from folkmoot.node.storage.storage import create_storage
@@ -85,7 +85,7 @@ def init(
     taken = read_exported(folder) if folder.is_dir() else {}
     if model is None and "model" not in taken:
         raise ValueError("--model must name the model of the node: give --model FILE.skops, or FILE.onnx")
-    names = None if labels is None else _labels(labels)
+    names = None if label_map is None else _labels(label_map)
     schema = () if model is None else _schema(model, columns, names)
     made = create(
         folder,
@@ -99,7 +99,9 @@ def init(
     if model is not None:
         settings["model"] = model if ":" in model else _seen_from(folder, Path(model))
     if schema:
-        (folder / SCHEMA).write_text(_written(schema), encoding="utf-8")
+        from folkmoot.node.service.schema_files import schema_text
+
+        (folder / SCHEMA).write_text(schema_text(schema), encoding="utf-8")
         settings["schema"] = SCHEMA
     if holdout is not None:
         settings["holdout"] = _seen_from(folder, holdout)
@@ -126,12 +128,12 @@ def init(
 def _labels(path: Path) -> dict[str, str]:
     """What the moot calls each label of the model, as a file says."""
     from folkmoot.node.membership.fields import read_toml
-    from folkmoot.node.service.node_file import label_map
+    from folkmoot.node.service.label_names import label_map
 
     try:
         return label_map(read_toml(path))
     except ValueError as error:
-        raise ValueError(f"--labels {path}: {error}") from None
+        raise ValueError(f"--label-map {path}: {error}") from None
 
 
 def _schema(model: str, columns: Path | None, labels: dict[str, str] | None) -> Schema:
@@ -154,14 +156,6 @@ def _schema(model: str, columns: Path | None, labels: dict[str, str] | None) -> 
             found = tuple(Column(name) for name in table.columns if name != LABEL)
         loaded.declare(found, str(columns))
         return found
-
-
-def _written(schema: Schema) -> str:
-    from folkmoot.node.membership.fields import toml_string
-
-    lines = ["# What the model takes, in its order; unit, low and high may be added to a column."]
-    lines += [f"[[column]]\nname = {toml_string(column.name)}" for column in schema]
-    return "\n".join(lines) + "\n"
 
 
 def _add_settings(path: Path, settings: dict[str, Any], labels: dict[str, str] | None) -> None:

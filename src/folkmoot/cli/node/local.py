@@ -12,10 +12,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from folkmoot.cli.node.account_output import title_of
-from folkmoot.cli.node.ask import COUNCIL, Believe, Deadline, Protocol, believing
-from folkmoot.cli.options import INT, Json
+from folkmoot.cli.node.ask import Believe, Protocol, believing
+from folkmoot.cli.options import (
+    COUNCIL,
+    EXPERIMENT_PANEL,
+    INT,
+    Deadline,
+    Inputs,
+    Json,
+    Malicious,
+    Seed,
+    attack_option,
+)
 from folkmoot.cli.output import print_json, print_table, progress_bars
-from folkmoot.durations import seconds_of
+from folkmoot.node.durations import seconds_of
 
 if TYPE_CHECKING:
     from folkmoot.local.moot import LocalResult
@@ -23,29 +33,22 @@ if TYPE_CHECKING:
 
 def local(
     nodes: Annotated[int, typer.Option("--nodes", help="Members, each a process.", **INT)] = 7,
-    malicious: Annotated[int, typer.Option("--malicious", help="How many of them are malicious.", **INT)] = 0,
-    attack: Annotated[
-        str,
-        typer.Option(
-            "--attack",
-            help="What they do besides voting wrong, all alike: wrong-votes (no more), silent, two-faced, "
-            "withholding, stalling.",
-        ),
-    ] = "wrong-votes",
-    kill: Annotated[int, typer.Option("--kill", help="How many are killed while they vote.", **INT)] = 0,
-    inputs: Annotated[int, typer.Option("--inputs", help="Digits that are put.", **INT)] = 100,
-    believe: Believe = "plurality",
-    protocol: Protocol = COUNCIL,
-    deadline: Deadline = "60s",
-    seed: Annotated[
+    malicious: Malicious = 0,
+    attack: Annotated[str, attack_option("{attacks on nodes}")] = "wrong-votes",
+    kill: Annotated[
         int,
         typer.Option(
-            "--seed",
-            help="The same seed gives the same models, liars and votes, and by a council the same answers. "
-            "It does not cover whom members ask in a talk, and who is too slow for the deadline.",
+            "--kill",
+            help="How many members are killed while they vote.",
+            rich_help_panel=EXPERIMENT_PANEL,
             **INT,
         ),
     ] = 0,
+    inputs: Inputs = 100,
+    believe: Believe = "plurality",
+    protocol: Protocol = COUNCIL,
+    deadline: Deadline = "60s",
+    seed: Seed = 0,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -54,7 +57,12 @@ def local(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Start a moot of real processes on this machine and put digits to it; some may lie, or be killed."""
+    """Start a moot of real processes on this machine.
+
+    Members are given digits to vote on. All malicious members vote wrong and do what --attack says. The
+    seed covers models, malicious members and votes; it does not cover the order in which real processes
+    meet.
+    """
     from folkmoot.local.moot import LocalMoot, play
 
     terms = believing("labels", believe, protocol, None) | {"seconds": seconds_of(deadline, "--deadline")}

@@ -11,20 +11,19 @@ import typer
 from folkmoot.cli.node.account_output import print_account, write_decisions
 from folkmoot.cli.node.reached import opened
 from folkmoot.cli.node.words import Node, Token
-from folkmoot.cli.options import Everything, Json, Play, whole_number
+from folkmoot.cli.options import OUTPUT_PANEL, Everything, Json, OutCsv, Play, whole_number, why_option
 from folkmoot.cli.output import new_file, page_path, print_json, print_table, say, warn
 
 if TYPE_CHECKING:
-    from folkmoot.cli.node.reached import Stored
-    from folkmoot.client import Client
+    from folkmoot.node.client import Client
 
 app = typer.Typer(
-    help="List the motions of a node, show one, say why, and tell what was right.",
+    help="List motions, show one and why, and tell what was right.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
 Motion = Annotated[
-    str, typer.Argument(metavar="MOTION", help="4 or more digits of its name, or 'last'.", show_default=False)
+    str, typer.Argument(metavar="MOTION", help="Its first digits (4 or more), or 'last'.", show_default=False)
 ]
 _IN_VAIN: Final = 3  # invitations that came to nothing, which are shown
 
@@ -33,14 +32,32 @@ _IN_VAIN: Final = 3  # invitations that came to nothing, which are shown
 def list_motions(
     node: Node = ".",
     token: Token = None,
-    last: Annotated[int, typer.Option("--last", metavar="N", help="The N newest.", parser=whole_number)] = 20,
+    last: Annotated[
+        int,
+        typer.Option("--last", metavar="N", help="How many motions, from the newest.", parser=whole_number),
+    ] = 20,
+    evidence: Annotated[
+        Path | None,
+        typer.Option(
+            "--evidence",
+            metavar="FOLDER",
+            help="Write every piece of evidence into this folder, for folkmoot verify.",
+            show_default=False,
+            rich_help_panel=OUTPUT_PANEL,
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """List the motions that a node took part in, the newest last."""
+    """List the motions of a node, the newest last, and who contradicted itself."""
     if last < 1:
         raise ValueError(f"--last must be at least 1: got {last}")
+    if evidence is not None and evidence.exists() and not evidence.is_dir():
+        raise ValueError(f"--evidence must be a folder, which may be new: {evidence} is a file")
     with opened(node, token) as at:
-        told = at.motions(last)
+        told = at.motions(last) | {"evidence": at.evidence()}
+        if evidence is not None:
+            for each in told["evidence"]:
+                _write_evidence(at, each, evidence)
     if json:
         print_json(told)
     else:
@@ -65,6 +82,12 @@ def list_motions(
             f"invitation {each['name'][:12]} ({each['inputs']} inputs): no motion; {each['why']}"
             for each in told["invitations"][:_IN_VAIN]
         ]
+        notes += [
+            f"EVIDENCE against {each['participant']}: {each['what']}, in {_about(each)}"
+            for each in told["evidence"]
+        ]
+        if told["evidence"] and evidence is None:
+            notes.append("--evidence FOLDER writes what proves it")
         print_table(f"{told['count']:,} motion{'' if told['count'] == 1 else 's'}", header, rows, notes)
     if told["damaged"]:
         names = ", ".join(each["motion"][:12] for each in told["damaged"][:8])
@@ -79,25 +102,22 @@ def show(
     motion: Motion,
     node: Node = ".",
     token: Token = None,
-    why: Annotated[
-        list[int] | None,
-        typer.Option("--why", metavar="INPUT", help="Why this input got its answer; may be repeated.",
-                     show_default=False, parser=whole_number),
-    ] = None,
+    why: Annotated[list[int] | None, why_option("INPUT", parser=whole_number)] = None,
     everything: Everything = False,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", help="Write the decisions as .csv.", show_default=False),
-    ] = None,
+    out: OutCsv = None,
     certificate: Annotated[
         Path | None,
         typer.Option(
-            "--certificate", metavar="FILE", help="Write the proof, for folkmoot verify.", show_default=False
+            "--certificate",
+            metavar="FILE",
+            help="Write the proof, for folkmoot verify.",
+            show_default=False,
+            rich_help_panel=OUTPUT_PANEL,
         ),
     ] = None,
     play: Play = None,
     json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Show a motion: what was decided, from which votes, and who took part."""
     new_file("--out", out)
     new_file("--certificate", certificate)
@@ -136,7 +156,10 @@ def truth(
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """Tell a node what was right: its members' track records follow, for --believe record and own."""
+    """Tell a node what was right, so that it keeps records of its members.
+
+    Motions use the records with --believe record.
+    """
     with opened(node, token) as at:
         told = at.tell(motion, file.read_bytes())
     if told["warning"]:
@@ -152,42 +175,19 @@ def truth(
     print_table(title, ["member", "right", "voted", "accuracy"], rows)
 
 
-@app.command()
-def evidence(
-    node: Node = ".",
-    token: Token = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="FOLDER", help="Write each piece into a file there.", show_default=False
-        ),
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Show who contradicted itself; anybody with the roster can verify each piece."""
-    if out is not None and out.exists() and not out.is_dir():
-        raise ValueError(f"--out must be a folder, which may be new: {out} is a file")
-    with opened(node, token) as at:
-        told = at.evidence()
-        for each in told:
-            if out is None:
-                break
-            about = each["motion"] or each["roster"]
-            out.mkdir(parents=True, exist_ok=True)
-            _write(
-                out / f"{about[:12]}-{each['participant']}.evidence",
-                at.evidence_file(about, each["participant"]),
-            )
-    if json:
-        print_json({"evidence": told})
-    elif not told:
-        say("no evidence: nobody has been seen to contradict itself")
-    else:
-        rows = [[each["participant"], each["what"], (each["motion"] or each["roster"])[:12]] for each in told]
-        print_table(f"{len(told)} pieces of evidence", ["against", "what", "about"], rows, words=True)
+def _about(evidence: dict[str, Any]) -> str:
+    motion = evidence["motion"]
+    return f"motion {motion[:12]}" if motion else f"the roster after {evidence['roster'][:12]}"
 
 
-def _whole(at: Client | Stored, motion: str) -> dict[str, Any]:
+def _write_evidence(at: Client, evidence: dict[str, Any], folder: Path) -> None:
+    about = evidence["motion"] or evidence["roster"]
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{about[:12]}-{evidence['participant']}.evidence"
+    _write(path, at.evidence_file(about, evidence["participant"]))
+
+
+def _whole(at: Client, motion: str) -> dict[str, Any]:
     """The account of a motion with a list per input."""
     told = at.motion(motion)
     told.pop("live", None)

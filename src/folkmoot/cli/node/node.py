@@ -7,7 +7,7 @@ import typer
 from folkmoot.cli.node import init, running
 
 app = typer.Typer(
-    help="A member of a moot on a machine of its own: its key, its model, its place in the network.",
+    help="Make, run and look at a member of a moot.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )

@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from folkmoot.node.membership.roster import Member, Roster
 
 app = typer.Typer(
-    help="Who takes part: one file, the same for every member of a moot.",
+    help="Make, check and change the list of members.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
 
-File = Annotated[Path, typer.Argument(metavar="ROSTER.toml", help="The roster.", show_default=False)]
+File = Annotated[
+    Path, typer.Argument(metavar="ROSTER.toml", help="The file of the roster.", show_default=False)
+]
 Lines = Annotated[
     list[str],
     typer.Argument(
@@ -35,22 +37,23 @@ Lines = Annotated[
 ]
 Faults = Annotated[
     int | None,
-    typer.Option(
-        "--faults", help="How many members may lie, if not as many as can be.", show_default="(n-1)/3", **INT
-    ),
+    typer.Option("--faults", help="How many members may lie.", show_default="(n-1)/3", **INT),
 ]
 
 
 @app.command()
 def make(
     lines: Lines,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where it is written.")] = Path(
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The file to write.")] = Path(
         "roster.toml"
     ),
     faults: Faults = None,
     json: Json = False,
 ) -> None:
-    """Make the roster of a moot from the lines of its members; the same file goes to all of them."""
+    """Make the roster of a moot from the lines of its members.
+
+    The same file goes to all of them.
+    """
     from folkmoot.node.membership.roster import Roster
 
     if out.exists():
@@ -62,7 +65,7 @@ def make(
 
 @app.command()
 def add(file: File, lines: Lines, json: Json = False) -> None:
-    """Add members to a roster, all or none: the first roster of another moot."""
+    """Add members to a roster that is not in use yet, all or none."""
     from folkmoot.node.membership.roster import Roster
 
     roster = Roster.read(file)
@@ -76,10 +79,12 @@ def add(file: File, lines: Lines, json: Json = False) -> None:
 @app.command()
 def remove(
     file: File,
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Who leaves.", show_default=False)],
+    names: Annotated[
+        list[str], typer.Argument(metavar="NAME...", help="The members that leave.", show_default=False)
+    ],
     json: Json = False,
 ) -> None:
-    """Remove members from a roster, all or none: the first roster of another moot."""
+    """Remove members from a roster that is not in use yet, all or none."""
     from folkmoot.node.membership.roster import Roster
 
     roster = Roster.read(file)
@@ -91,7 +96,7 @@ def remove(
 
 @app.command()
 def check(file: File, json: Json = False) -> None:
-    """Show who takes part and how many may lie; or everything that is wrong with the file."""
+    """Show members and how many may lie, or everything that is wrong with the file."""
     from folkmoot.node.membership.roster import Roster, examine
 
     _, problems = examine(file)
@@ -118,20 +123,30 @@ def propose(
     node: Node = ".",
     token: Token = None,
     add: Annotated[
-        list[str] | None, typer.Option("--add", metavar="LINE", help="Who joins.", show_default=False)
+        list[str] | None,
+        typer.Option("--add", metavar="LINE", help="The line of a member that joins.", show_default=False),
     ] = None,
     remove: Annotated[
-        list[str] | None, typer.Option("--remove", metavar="NAME", help="Who leaves.", show_default=False)
+        list[str] | None,
+        typer.Option("--remove", metavar="NAME", help="The members that leave.", show_default=False),
     ] = None,
     rotate: Annotated[
         list[str] | None,
         typer.Option(
-            "--rotate", metavar="LINE", help="Whose key changes; its old key must sign.", show_default=False
+            "--rotate",
+            metavar="LINE",
+            help="The line of a member with a new key; its old key must sign.",
+            show_default=False,
         ),
     ] = None,
     replace: Annotated[
         list[str] | None,
-        typer.Option("--replace", metavar="LINE", help="Whose key was lost or stolen.", show_default=False),
+        typer.Option(
+            "--replace",
+            metavar="LINE",
+            help="The line of a member whose key was lost or stolen.",
+            show_default=False,
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -139,7 +154,10 @@ def propose(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Propose the roster that comes next and sign it as this node; without options, show proposals."""
+    """Propose the next roster and sign it as this node.
+
+    Without options it shows what is proposed.
+    """
     new_file("--out", out)
     change = {
         "add": [each.line() for each in members_in(add or [])],
@@ -167,11 +185,16 @@ def sign(
     token: Token = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Write it with the signature.", show_default=False),
+        typer.Option(
+            "--out", metavar="FILE", help="Write the proposal with the signature.", show_default=False
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Sign a proposed roster as this node; when a quorum has, the nodes agree on it and go over to it."""
+    """Sign a proposed roster as this node.
+
+    When a quorum has signed, the nodes agree on it and use it.
+    """
     new_file("--out", out)
     file = Path(proposal)
     with opened(node, token) as at:
@@ -188,21 +211,24 @@ def members_in(entries: list[str]) -> Iterator[Member]:
             yield Member.parse(entry)
             continue
         if entry != "-" and not Path(entry).is_file():
+            there = "a folder" if Path(entry).is_dir() else "no file"
             raise ValueError(
                 "a member must be a line that folkmoot node init printed, a file with such lines, or -: "
-                f"got {entry!r}"
+                f"got {entry!r}, which is {there}"
             )
         where = "stdin" if entry == "-" else entry
         try:
             text = (sys.stdin.buffer.read() if entry == "-" else Path(entry).read_bytes()).decode("utf-8-sig")
         except UnicodeDecodeError:
             raise ValueError(f"{where} must be text in UTF-8, with a line of folkmoot node init") from None
-        for line in text.splitlines():
-            if line.strip() and not line.startswith("#"):
-                try:
-                    yield Member.parse(line)
-                except ValueError as error:
-                    raise ValueError(f"{where}: {error}") from None
+        lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+        if not lines:
+            raise ValueError(f"{where} must have a line that folkmoot node init printed: it has none")
+        for line in lines:
+            try:
+                yield Member.parse(line)
+            except ValueError as error:
+                raise ValueError(f"{where}: {error}") from None
 
 
 def summary_of(roster: Roster) -> str:
@@ -216,9 +242,7 @@ def summary_of(roster: Roster) -> str:
 
 def facts_of(roster: Roster) -> dict[str, Any]:
     """What people ask about a roster."""
-    from folkmoot.node.membership.members import members_of
-
-    members = members_of(roster)
+    members = roster.members
     keys = ("name", "organisation", "fingerprint", "addresses")
     return {
         "n": members.n,
@@ -235,6 +259,19 @@ def _tell(what: str, roster: Roster, *, json: bool) -> None:
         print_json(facts_of(roster))
     else:
         say(f"{what}: {summary_of(roster)}, digest {roster.digest[:16]}")
+    for line in _shared_addresses(roster):
+        say(line, error=True)
+
+
+def _shared_addresses(roster: Roster) -> Iterator[str]:
+    """Members that cannot all be reached; they may dial others, so it is no mistake in the file."""
+    members: dict[str, list[str]] = {}
+    for each in roster:
+        for address in each.addresses:
+            members.setdefault(address, []).append(each.name)
+    for address, names in members.items():
+        if len(names) > 1:
+            yield f"warning: {', '.join(names)} have the same address {address}; only one is reached there"
 
 
 def _tell_proposal(told: dict[str, Any], out: Path | None, *, json: bool) -> None:
@@ -275,7 +312,7 @@ def _show(told: dict[str, Any], *, json: bool) -> None:
         for each in told["proposals"]
     ]
     notes = [
-        f"EVIDENCE against {x['against']}, about the successor of epoch {x['epoch']}"
+        f"EVIDENCE against {x['participant']}, about the successor of epoch {x['epoch']}"
         for x in told["evidence"]
     ]
     if rows:

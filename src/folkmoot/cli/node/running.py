@@ -8,24 +8,17 @@ from typing import Annotated, Any, Final
 import typer
 
 from folkmoot.cli.node.reached import client_of, opened
-from folkmoot.cli.node.words import Node, Roster, Token, bytes_of
+from folkmoot.cli.node.words import Listen, Node, Roster, Token, bytes_of
 from folkmoot.cli.options import Json
 from folkmoot.cli.output import new_file, on_terminal, print_json, print_table, say
 
 FULL: Final = 75  # exit code of a full disk: the unit starts the node again after a pause
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the node.", show_default=False)]
-
 
 def run(
-    folder: Folder,
+    node: Node = ".",
     roster: Roster = None,
-    listen: Annotated[
-        str | None,
-        typer.Option(
-            "--listen", metavar="HOST:PORT", help="Where it waits for others.", show_default="as in node.toml"
-        ),
-    ] = None,
+    listen: Listen = None,
     page: Annotated[
         str | None,
         typer.Option(
@@ -45,7 +38,7 @@ def run(
         ),
     ] = None,
     disk: Annotated[
-        str, typer.Option("--disk", metavar="SIZE", help="How much it may store, such as 500MB.")
+        str, typer.Option("--disk", metavar="SIZE", help="How much the node may store, such as 500MB.")
     ] = "4GB",
     log_level: Annotated[str, typer.Option("--log-level", help="debug, info, warning or error.")] = "info",
     forget: Annotated[
@@ -60,16 +53,21 @@ def run(
         bool, typer.Option("--no-sandbox", help="Load a model file in the node's own process.")
     ] = False,
 ) -> None:
-    """Run a node until Ctrl-C; the log is JSON on stderr, one line per event."""
+    """Run a node until Ctrl-C.
+
+    The log is JSON on stderr, one line per event.
+    """
     from folkmoot.node.log import Journal
     from folkmoot.node.service.operation import Operation
     from folkmoot.node.service.operation import run as run_node
     from folkmoot.node.storage.database import FullError
 
+    if "://" in node:
+        raise ValueError(f"--node must be the folder of a node on this machine: got {node}")
     if page_behind_tls is not None and page is None:
         raise ValueError("--page-behind-tls must be given with --page HOST:PORT: there is no page without it")
     given = Operation(
-        folder, roster, listen, page, page_behind_tls, bytes_of(disk, "--disk"),
+        Path(node), roster, listen, page, page_behind_tls, bytes_of(disk, "--disk"),
         trust_pickle=trust_pickle, sandbox=not no_sandbox, forget=forget,
     )  # fmt: skip
     try:
@@ -80,7 +78,7 @@ def run(
 
 
 def status(node: Node = ".", token: Token = None, json: Json = False) -> None:
-    """Show how a running node is: its model, its peers, motions under way, its page."""
+    """Show a running node: its model, its peers, motions under way, its page."""
     client = client_of(node, token)
     now, page = client.status(), client.access().get("page")
     if json:
@@ -108,8 +106,23 @@ def status(node: Node = ".", token: Token = None, json: Json = False) -> None:
         print_table("motions under way", header, rows)
 
 
-def schema(node: Node = ".", token: Token = None, json: Json = False) -> None:
-    """Show what a running node's model takes and answers."""
+def schema(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]",
+            help="Print a schema of the columns of this file of inputs, and ask no node.",
+            show_default=False,
+        ),
+    ] = None,
+    node: Node = ".",
+    token: Token = None,
+    json: Json = False,
+) -> None:
+    """Show what a running node's model takes and answers, or make a schema from a file of inputs."""
+    if file is not None:
+        _schema_of(file, json=json)
+        return
     facts = client_of(node, token).access()
     if json:
         print_json(facts)
@@ -126,14 +139,31 @@ def schema(node: Node = ".", token: Token = None, json: Json = False) -> None:
     print_table("columns, in the model's order", ["column", "unit", "low", "high"], rows, notes)
 
 
+def _schema_of(file: Path, *, json: bool) -> None:
+    """Columns as a file shows them; units and ranges are for its owner to add."""
+    from folkmoot.node.service.input_files import read_inputs
+    from folkmoot.node.service.schema_files import schema_text
+
+    found = read_inputs(file).schema
+    if not found:
+        raise ValueError(f"FILE must have columns with names: {file} has none, and texts need no schema")
+    if json:
+        print_json({"columns": [{"name": each.name, "kind": each.kind} for each in found]})
+    else:
+        say(*schema_text(found).splitlines())
+
+
 def audit(
     out: Annotated[
-        Path, typer.Option("--out", metavar="FILE", help="Where to write it (JSON lines), signed.")
+        Path, typer.Option("--out", metavar="FILE", help="The file to write: JSON lines, signed.")
     ],
     node: Node = ".",
     token: Token = None,
 ) -> None:
-    """Write the audit log of a node: who asked what and when, what was answered and learnt, in a chain."""
+    """Write the signed audit log of a node.
+
+    It is a chain of who asked what and when, and what was answered and learnt.
+    """
     from folkmoot.files.durable import replace_file
 
     new_file("--out", out)
@@ -143,7 +173,10 @@ def audit(
 
 
 def reload(node: Node = ".", token: Token = None, json: Json = False) -> None:
-    """Let a running node load the model that its node.toml names now; if it cannot, the old one stays."""
+    """Let a running node load the model that its node.toml names now.
+
+    If the model cannot be loaded, the old one stays, and the command says why.
+    """
     facts = client_of(node, token).reload()
     if json:
         print_json(facts)
@@ -217,6 +250,10 @@ def _model(model: dict[str, Any]) -> str:
         mean = model["seconds"] / model["chunks"]
         told += f" ({mean:.2f} s on average, {model['slowest']:.2f} s at the most)"
         told += f", failed {model['failed']:,} times"
+    if spent := model["usage"]:
+        told += f"; {spent['requests']:,} requests, {spent['failed']:,} of them failed"
+        if tokens := spent["prompt_tokens"] + spent["completion_tokens"]:
+            told += f", {tokens:,} tokens ({spent['completion_tokens']:,} of them written)"
     return told
 
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from folkmoot.cli.node.account_output import print_account, write_decisions
-from folkmoot.cli.options import Everything, Json
+from folkmoot.cli.node.words import RosterFile
+from folkmoot.cli.options import Everything, Json, OutCsv
 from folkmoot.cli.output import new_file, print_json, say
 
 if TYPE_CHECKING:
+    from folkmoot.node.evidence import Proven
     from folkmoot.node.membership.roster import Roster
-    from folkmoot.node.verifying import Accused, Log, Motion, Succeeds
+    from folkmoot.node.verifying import Log, Motion, Succeeds
 
 _KEYS: Final = (
     "motion", "asker", "inputs", "answers", "rule", "decisions", "shares", "undecided", "why_undecided",
@@ -30,35 +32,34 @@ def verify(
             show_default=False,
         ),
     ],
-    roster: Annotated[
-        Path, typer.Option("--roster", metavar="FILE", help="The roster whose keys must have signed it.")
-    ] = Path("roster.toml"),
+    roster: RosterFile = Path("roster.toml"),
     since: Annotated[
         Path | None,
         typer.Option(
             "--since",
             metavar="FILE",
-            help="Of an audit log: an earlier one, from which it must go on.",
+            help="An earlier audit log, which this one must continue.",
             show_default=False,
         ),
     ] = None,
     everything: Everything = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="FILE", help="Write the decisions into this .csv file.", show_default=False
-        ),
-    ] = None,
+    out: OutCsv = None,
     json: Json = False,
 ) -> None:
-    """Check a certificate, evidence or an audit log by signatures alone, and compute the answer again."""
+    """Check a certificate, evidence, an audit log or a roster.
+
+    The file says what it is. Signatures are checked with the roster alone, and the answer is computed again.
+    """
+    from folkmoot.node.evidence import Proven
     from folkmoot.node.membership.roster import Roster
-    from folkmoot.node.verifying import NAMES, Accused, Log, Motion, kind_of
+    from folkmoot.node.verifying import NAMES, Log, Motion, kind_of
     from folkmoot.node.verifying import verify as verified
 
     new_file("--out", out)
-    moot = Roster.read(roster)
     data = file.read_bytes()
+    if not roster.is_file():
+        raise ValueError(f"--roster must name the roster of the moot: there is no {roster}")
+    moot = Roster.read(roster)
     kind = kind_of(data, str(file))
     for option, given, wanted in (("--since", since, "audit log"), ("--out", out, "certificate")):
         if given is not None and not wanted.startswith(kind):
@@ -71,7 +72,7 @@ def verify(
         _motion(found, moot, out, everything=everything, json=json)
     elif not json:
         say(str(found))
-    elif isinstance(found, Accused):
+    elif isinstance(found, Proven):
         print_json(_accused(found))
     else:
         print_json(_log(found) if isinstance(found, Log) else _succeeds(found))
@@ -92,8 +93,7 @@ def _motion(found: Motion, moot: Roster, out: Path | None, *, everything: bool, 
     print_account(told, everything=everything, more=(more,))
 
 
-def _accused(found: Accused) -> dict[str, Any]:
-    proven = found.proven
+def _accused(proven: Proven) -> dict[str, Any]:
     return {
         "holds": True,
         "participant": proven.participant.name,

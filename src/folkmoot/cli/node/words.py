@@ -11,22 +11,35 @@ import typer
 _SIZES: Final = {"MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 _LEAST: Final = 10 << 20
 
-Node = Annotated[
-    str,
-    typer.Option("--node", metavar="DIR|URL", help="A node: its folder, or http://HOST:PORT of its page."),
+_NODE_HELP: Final = "A node: its folder, or http://HOST:PORT of its page."
+Node = Annotated[str, typer.Option("--node", metavar="DIR|URL", help=_NODE_HELP)]
+NodeIfAny = Annotated[
+    str | None, typer.Option("--node", metavar="DIR|URL", help=_NODE_HELP, show_default=False)
 ]
 Token = Annotated[
     Path | None,
     typer.Option(
         "--token",
         metavar="FILE",
-        help="With --node URL: a copy of the file 'token' in the node's folder.",
+        help="With --node URL: a copy of the file 'token' of the node's folder.",
         show_default=False,
     ),
 ]
+_ROSTER_HELP: Final = "The roster of the moot."
 Roster = Annotated[
     Path | None,
-    typer.Option("--roster", metavar="FILE", help="Who takes part.", show_default="as in node.toml"),
+    typer.Option("--roster", metavar="FILE", help=_ROSTER_HELP, show_default="as in node.toml"),
+]
+RosterFile = Annotated[Path, typer.Option("--roster", metavar="FILE", help=_ROSTER_HELP)]
+_LISTEN_HELP: Final = "Where a node waits for other members."
+Listen = Annotated[
+    str | None,
+    typer.Option("--listen", metavar="HOST:PORT", help=_LISTEN_HELP, show_default="as in node.toml"),
+]
+ListenAt = Annotated[str, typer.Option("--listen", metavar="HOST:PORT", help=_LISTEN_HELP)]
+ListenAlso = Annotated[
+    list[str] | None,
+    typer.Option("--listen", metavar="HOST:PORT", help=_LISTEN_HELP, show_default=False),
 ]
 
 

@@ -7,12 +7,14 @@ the roster's business, not the calendar's.
 from __future__ import annotations
 
 import hashlib
+import warnings
 from datetime import UTC, datetime, timedelta
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.utils import CryptographyDeprecationWarning
 from cryptography.x509.oid import NameOID
 
 _NEVER = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)  # RFC 5280, 4.1.2.5: no well-defined end
@@ -39,9 +41,12 @@ def fingerprint_of(certificate: bytes) -> str:
 
 def key_of(certificate: bytes) -> Ed25519PublicKey:
     """The key of a certificate in DER."""
+    warned = CryptographyDeprecationWarning
     try:
-        key = x509.load_der_x509_certificate(certificate).public_key()
-    except (ValueError, TypeError, x509.InvalidVersion, UnsupportedAlgorithm) as error:
+        with warnings.catch_warnings():  # such as a serial number that is not positive: RFC 5280 has none
+            warnings.simplefilter("error", warned)
+            key = x509.load_der_x509_certificate(certificate).public_key()
+    except (ValueError, TypeError, x509.InvalidVersion, UnsupportedAlgorithm, warned) as error:
         raise ValueError(f"certificate must be X.509 in DER: {_first_sentence(error)}") from None
     if not isinstance(key, Ed25519PublicKey):
         raise ValueError(f"certificate must be of an Ed25519 key: got {_kind(key)}")

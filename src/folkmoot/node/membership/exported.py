@@ -28,10 +28,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 def read_exported(folder: Path) -> dict[str, Any]:
     """What a node in a folder takes over from an estimator; nothing if none has exported into it.
 
-    Raises
-    ------
-    ValueError
-        If the file holds anything else, or names a file that is not in the folder itself.
+    ValueError if the file holds anything else, or names a file that is not in the folder itself.
     """
     path = folder / EXPORTED
     if not path.is_file():

@@ -11,14 +11,18 @@ import tomllib
 import unicodedata
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from folkmoot import checks
+
+Kind = TypeVar("Kind")
 
 LONGEST_ORGANISATION = 200
 MOST_ADDRESSES = 16
 
-_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
+NAME = "[A-Za-z0-9._-]{1,64}"
 _HOST = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9._-]{0,252})")
 _PORT = re.compile(r"[0-9]{1,5}")
 _UNSHOWN = ("Cc", "Cs", "Zl", "Zp")  # control characters, lone surrogates, separators of lines
@@ -26,7 +30,7 @@ _UNSHOWN = ("Cc", "Cs", "Zl", "Zp")  # control characters, lone surrogates, sepa
 
 def check_name(name: object) -> str:
     """A participant's name: short, and the same in every file, terminal and certificate."""
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not re.fullmatch(NAME, name):
         raise checks.ArgumentError(
             "{name} must be 1 to 64 letters (a to z), digits, '-', '_' or '.': got {name!r}", name=name
         )
@@ -67,30 +71,11 @@ def check_addresses(addresses: object) -> tuple[str, ...]:
 
 
 def parse_address(text: object, *, any_port: bool = False) -> tuple[str, int]:
-    """Take ``HOST:PORT`` apart.
-
-    Parameters
-    ----------
-    text : object
-        The address, a str; an IPv6 host is written in brackets.
-    any_port : bool, default False
-        Allow port 0, which stands for any port.
-
-    Returns
-    -------
-    host : str
-        The name or the IP address, without brackets.
-    port : int
-        The port.
-
-    Raises
-    ------
-    ValueError
-        If ``text`` is not an address.
+    """Take ``HOST:PORT`` apart; an IPv6 host is in brackets, and port 0 stands for any one.
 
     Examples
     --------
-    >>> from folkmoot.node.membership.identity import parse_address
+    >>> from folkmoot.node.membership.fields import parse_address
     >>> parse_address("north.example:7654")
     ('north.example', 7654)
     >>> parse_address("[::1]:7654")
@@ -149,6 +134,49 @@ def parse_toml(data: bytes, what: str) -> dict[str, Any]:
         raise ValueError(f"{what} must be TOML: it is nested too deeply") from None
     except ValueError as error:
         raise ValueError(f"{what} must be TOML: {error}") from None
+
+
+_WORDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+}
+
+
+def converted(value: object, kind: type[Kind], what: str = "") -> Kind:
+    """A table of a file as a struct; ValueError with the place in it, what it must be, and what it is."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        said, place = re.fullmatch(r"(.*?)(?: - at `\$(.*)`)?", str(error), re.DOTALL).groups("")  # type: ignore[union-attr]
+        numbered = re.sub(
+            r"\[(\d+|\.\.\.)\]", lambda at: "" if at[1] == "..." else f" {int(at[1]) + 1}", place
+        )
+        where = [each for each in (what, *numbered.split(".")) if each]
+        field = re.fullmatch("Object (missing required|contains unknown) field `(.*)`", said)
+        expected = re.fullmatch(r"Expected `(.*?)`(.*?)(, got `\w+`)?", said)
+        if field is not None and field[1] == "missing required":
+            said = f"{field[2]} is missing"
+        elif field is not None:
+            known = "" if place else f" one of {', '.join(getattr(kind, '__struct_fields__', ()))}"
+            said = f"{field[2]!r} must be{known or ' left out'}"
+        elif expected is not None:
+            kinds = [_WORDS.get(each, each) for each in expected[1].split(" | ") if each != "null"]
+            must = f"must be {' or '.join(kinds)}{expected[2]}{_found(value, place)}"
+            said = f"{where.pop()} {must}" if where else f"it {must}"
+        raise ValueError(": ".join([*where, said])) from None
+
+
+def _found(value: Any, place: str) -> str:
+    """What is at a place such as ``.approved[0].schema``; msgspec does not name the keys of mappings."""
+    for name, index in re.findall(r"\.(\w+)|\[(.+?)\]", place):
+        if index == "...":
+            return ""
+        value = value[int(index)] if index else value[name]
+    return f": got {value!r:.80}"
 
 
 def check_keys(table: Mapping[str, object], known: Iterable[str], optional: Iterable[str] = ()) -> list[str]:

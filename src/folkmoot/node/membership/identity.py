@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
+from folkmoot.checks import ArgumentError
 from folkmoot.node.membership.certificates import (
     check_certificate,
     fingerprint_of,
@@ -40,59 +41,26 @@ from folkmoot.node.membership.fields import (
 )
 from folkmoot.node.membership.roster import Member
 
-__all__ = ["DEFAULT_LISTEN", "Identity", "create", "load", "parse_address"]
-
 DEFAULT_LISTEN = "127.0.0.1:7654"
 
 KEY, CERTIFICATE, SETTINGS = "key.pem", "certificate.pem", "node.toml"
 
 _KEYS = ("name", "organisation", "listen", "addresses")
-# service/node_file.py reads these
-_RUNNING = (
-    "roster", "model", "schema", "weights", "holdout", "labels", "allow", "policy",
-)  # fmt: skip
+# How it runs; service/node_file.py reads these.
+RUNNING = ("roster", "model", "schema", "weights", "holdout", "labels", "allow", "policy", "choose")
 
 
 @dataclass(frozen=True)
 class Identity:
-    """A node: what others know of it, and the key that makes it the one they know.
-
-    Make one with ``create``, read one with ``load``.
-
-    Parameters
-    ----------
-    name : str
-        The name of the node in the roster.
-    organisation : str
-        Whose node it is; may be empty.
-    listen : str
-        HOST:PORT where it waits for others.
-    addresses : tuple of str
-        HOST:PORT where others reach it.
-    key : Ed25519PrivateKey
-        Its private key; neither printed nor compared.
-    certificate : bytes
-        Its certificate, in DER.
-    fingerprint : str
-        SHA-256 of the certificate in lowercase hex, by which others know the node.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from folkmoot.node.membership.identity import create
-    >>> with TemporaryDirectory() as folder:
-    ...     node = create(f"{folder}/north", name="north", organisation="Northern clinic")
-    >>> node.member().name, node.member().addresses
-    ('north', ('127.0.0.1:7654',))
-    """
+    """A node: what others know of it, and the key that makes it the one they know."""
 
     name: str
-    organisation: str
-    listen: str
-    addresses: tuple[str, ...]
+    organisation: str  # may be empty
+    listen: str  # HOST:PORT where it waits for others
+    addresses: tuple[str, ...]  # HOST:PORT where they reach it
     key: Ed25519PrivateKey = field(repr=False, compare=False)
-    certificate: bytes = field(repr=False)
-    fingerprint: str
+    certificate: bytes = field(repr=False)  # in DER
+    fingerprint: str  # its SHA-256 in hex, by which others know the node
 
     def member(self) -> Member:
         """What the roster holds of it."""
@@ -107,40 +75,21 @@ def create(
     listen: str = DEFAULT_LISTEN,
     addresses: Sequence[str] | None = None,
 ) -> Identity:
-    """Make a node in a folder, all of it or nothing.
+    """Make a node in a folder, all of it or nothing: a new key, its certificate and ``node.toml``.
 
-    Parameters
-    ----------
-    folder : str or Path
-        Where its key, its certificate and ``node.toml`` are written, readable by their owner only. It may be
-        new, but its parent must exist.
-    name : str
-        The name of the node in the roster: 1 to 64 ASCII letters, digits, ``-``, ``_`` or ``.``.
-    organisation : str, default ""
-        Whose node it is.
-    listen : str, default "127.0.0.1:7654"
-        HOST:PORT where it waits for others; port 0 is any port.
-    addresses : sequence of str, optional
-        HOST:PORT where others reach it. Default: where it listens.
-
-    Returns
-    -------
-    Identity
-        The node, with a new key.
-
-    Raises
-    ------
-    ValueError
-        If a setting is not what it must be, if the folder has a node already, if others cannot reach the
-        node by ``listen`` alone (0.0.0.0, or port 0) and there are no ``addresses``, or if an
-        ``exported.toml`` in the folder holds what no estimator exports.
+    The folder may be new, but its parent must exist; its owner alone can read the files. ``listen`` is where
+    the node waits for others, port 0 is any; ``addresses`` are where they reach it, by default the same.
+    ValueError if a setting is not what it must be, if the folder has a node already, if others cannot reach
+    the node by ``listen`` alone, or if an ``exported.toml`` in it holds what no estimator exports.
 
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from folkmoot.node.membership.identity import create
+    >>> from folkmoot.node.membership.identity import create, load
     >>> with TemporaryDirectory() as folder:
     ...     node = create(f"{folder}/north", name="north", listen="127.0.0.1:8000")
+    ...     print(load(f"{folder}/north") == node)
+    True
     >>> node.addresses
     ('127.0.0.1:8000',)
     """
@@ -165,32 +114,9 @@ def create(
 
 
 def load(folder: Path | str) -> Identity:
-    """Read the node in a folder.
+    """The node in a folder that ``create`` has made; ValueError, with what to do, if there is none.
 
-    Parameters
-    ----------
-    folder : str or Path
-        A folder that ``create`` or ``folkmoot node init`` has made.
-
-    Returns
-    -------
-    Identity
-        The node.
-
-    Raises
-    ------
-    ValueError
-        If there is no node, if its files do not belong together or are damaged, or if others than their owner
-        can read its key. The message says what to do.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from folkmoot.node.membership.identity import create, load
-    >>> with TemporaryDirectory() as folder:
-    ...     made = create(f"{folder}/north", name="north")
-    ...     print(load(f"{folder}/north") == made)
-    True
+    Its files must belong together, be whole, and nobody but their owner may read the key.
     """
     folder = Path(folder)
     if not (folder / KEY).exists():
@@ -220,7 +146,7 @@ def load(folder: Path | str) -> Identity:
 
 def _settings(table: dict[str, Any]) -> dict[str, Any]:
     """What ``node.toml`` holds, checked."""
-    for problem in check_keys(table, _KEYS + _RUNNING, optional=("organisation", *_RUNNING)):
+    for problem in check_keys(table, _KEYS + RUNNING, optional=("organisation", *RUNNING)):
         raise ValueError(problem)
     _parse_listen(table["listen"])
     return {
@@ -235,9 +161,10 @@ def _reached_at(listen: str) -> list[str]:
     """Where others reach a node that has said only where it listens."""
     host, port = _parse_listen(listen)
     if is_everywhere(host) or port == 0:
-        raise ValueError(
-            f"addresses must say how others reach a node that listens on {listen}: give "
-            "--address HOST:PORT, such as --address north.example:7654"
+        raise ArgumentError(
+            "addresses must say how others reach a node that listens on {listen!s}: give {address=}",
+            listen=listen,
+            address="north.example:7654",
         )
     return [listen]
 

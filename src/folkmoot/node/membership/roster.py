@@ -18,7 +18,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from folkmoot.files.durable import replace_file
-from folkmoot.node.membership.certificates import check_certificate, fingerprint_of, key_of
+from folkmoot.node.membership.certificates import check_certificate, fingerprint_of, holds, key_of
 from folkmoot.node.membership.fields import (
     check_addresses,
     check_keys,
@@ -28,7 +28,7 @@ from folkmoot.node.membership.fields import (
     toml_string,
     toml_strings,
 )
-from folkmoot.node.session.statement import most_faults
+from folkmoot.node.session.statement import Members, most_faults
 
 # What may stand in a file: the last three say who let it replace the one before (``rosters/roster_file.py``).
 KEYS = ("faults", "epoch", "previous", "participants", "replaced", "signatures", "agreed")
@@ -64,6 +64,11 @@ class Member:
     def public_key(self) -> Ed25519PublicKey:
         """What its signatures are verified with."""
         return key_of(self.certificate)
+
+    @cached_property
+    def peer(self) -> bytes:
+        """Its fingerprint in bytes, by which transports know it."""
+        return bytes.fromhex(self.fingerprint)
 
     def line(self) -> str:
         """The participant on one line: an entry of a roster, for a letter or a clipboard."""
@@ -190,6 +195,34 @@ class Roster:
                 data = text.encode()
                 told.update(len(data).to_bytes(4, "big") + data)
         return told.hexdigest()
+
+    @cached_property
+    def moot(self) -> bytes:
+        """The digest, by which headers and frames name it."""
+        return bytes.fromhex(self.digest)
+
+    @cached_property
+    def members(self) -> Members:
+        """How many there are, how many may lie, and how their signatures are verified."""
+        keys = [each.public_key for each in self]
+        return Members(
+            len(keys), self.faults, lambda member, words, signature: holds(keys[member], signature, words)
+        )
+
+    @cached_property
+    def names(self) -> list[str]:
+        """What members are called, by place."""
+        return [each.name for each in self]
+
+    @cached_property
+    def peers(self) -> list[bytes]:
+        """By what transports know members, by place."""
+        return [each.peer for each in self]
+
+    @cached_property
+    def places(self) -> dict[bytes, int]:
+        """The places of members, by what transports know them by."""
+        return {peer: place for place, peer in enumerate(self.peers)}
 
     def position(self, fingerprint: str) -> int | None:
         """The place of the participant with that fingerprint, if there is one."""
@@ -319,8 +352,10 @@ def _clashes(rows: Iterable[tuple[str, str, bytes | None]]) -> Iterator[str]:
     keys: dict[bytes, str] = {}
     for name, fingerprint, key in rows:
         namesake = names.get(name.lower())
-        if namesake == name:
-            yield f"names must differ: got {name!r} twice"
+        if namesake == name and prints.get(fingerprint) == name:
+            yield f"members must differ: got {name!r} twice, with the same fingerprint; leave one out"
+        elif namesake == name:
+            yield f"names must differ: got {name!r} twice, with two fingerprints; one needs another name"
         elif namesake is not None:
             yield f"names must differ in more than capitals: got {namesake!r} and {name!r}"
         if prints.get(fingerprint, name) != name:

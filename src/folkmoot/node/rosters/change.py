@@ -8,21 +8,18 @@ happened, ``take`` what to store and then to send, ``due`` when to wake it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
-from folkmoot.node.membership.members import members_of
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.rosters.successor import change_of
-from folkmoot.node.session import desk
 from folkmoot.node.session.agreement import Agreement, Pace
 from folkmoot.node.session.book import Book, Evidence
-from folkmoot.node.session.frames import MARK, Have, Reveal, Told, read, read_stored
+from folkmoot.node.session.desk import MOST_STATEMENTS, Desk, request
+from folkmoot.node.session.frames import Have, Reveal, Told, read, read_stored
 from folkmoot.node.session.poll import order_of
 from folkmoot.node.session.speaker import Outbox, Speaker
 from folkmoot.node.session.statement import Said, Sign
 
-_SLOWEST: Final = 8  # times the first pause between two requests
 _SPARE: Final = 64  # statements in a frame, besides those of a whole reply
 
 
@@ -76,23 +73,12 @@ class Change:
         records: Sequence[bytes] = (), now: float = 0.0,
     ) -> None:  # fmt: skip
         """``ready`` names the successors with enough consents; ``records`` is the journal, in order."""
-        self.name = change_of(bytes.fromhex(old.digest))
-        self._forged = False
-        members = members_of(old)
-        verify = members.verify
-
-        def watched(member: int, words: bytes, signature: bytes) -> bool:
-            holds = verify(member, words, signature)
-            self._forged = self._forged or not holds
-            return holds
-
-        self.members = replace(members, verify=watched)
+        self.name = change_of(old.moot)
+        self.members = old.members
         self.book = Book(self.name, self.members, 1)
         self.speaker = Speaker(self.name, me, sign, self.book)
         self.reveals: Mapping[int, Reveal] = {}
-        self._delta, self._asked_at, self._asked, self._helper = delta, now, 0, me
-        self._replied: dict[int, float] = {}
-        self._fetched: set[tuple[bytes, int]] = set()
+        self._desk = Desk(self.book, self.speaker, delta, now)
         self._stored = {*records}
         told = [each for each in map(read_stored, records) if isinstance(each, Told)]
         for each in told:
@@ -110,7 +96,7 @@ class Change:
         if told:
             own = [said for said in self.book.everything() if said.member == me]
             self.speaker.send(None, [said for said in own if said.round == self.stage.round])
-            self.speaker.put(None, desk.request(self.book, self))
+            self.speaker.put(None, request(self.book, self))
 
     @property
     def decided(self) -> bytes | None:
@@ -138,34 +124,33 @@ class Change:
             raise ValueError("a frame must be about this change of the roster")
         if isinstance(message, Have):
             if peer is not None:
-                self._help(peer, message, now)
+                self._desk.help([self], peer, message, now)
             return
-        if len(message.said) > desk.MOST_STATEMENTS * self.members.n + _SPARE or message.reveals:
+        if len(message.said) > MOST_STATEMENTS * self.members.n + _SPARE or message.reveals:
             raise ValueError("a frame must have no more statements than a reply has, and no reveals")
-        fresh = False
-        self._forged = False
+        fresh, forged = False, self.book.forged
         for said in message.said:
             fresh = self.book.add(said) or fresh
-            if self._forged:
+            if self.book.forged > forged:
                 raise ValueError("every statement must be signed by its member")
         for body in message.bodies:
             if (body.poll, body.stage) == (0, 0):
                 fresh = self.stage.add_body(body.body) or fresh
         if fresh:
-            self._asked_at, self._asked = now, 0
+            self._desk.moved(now)
             self._step(now)
 
     def wake(self, now: float) -> None:
         """Time has passed, or more members have consented."""
         self._step(now)
-        if self._active and now >= self._stalls_at:
-            self._ask(now)
+        if self._active and now >= self._desk.stalls_at(self.stage):
+            self._desk.ask(self, now)
 
     def due(self, now: float) -> float | None:
         """When to be woken, unless something happens before."""
         if not self._active:
             return None
-        times = [self._stalls_at, self.stage.due(now)]
+        times = [self._desk.stalls_at(self.stage), self.stage.due(now)]
         return min(each for each in times if each is not None)
 
     def take(self) -> Outbox:
@@ -179,45 +164,10 @@ class Change:
         """Whether it has begun, here or at others, and is not over."""
         return self.stage.decided is None and (self.stage.started is not None or self.book.size > 0)
 
-    @property
-    def _stalls_at(self) -> float:
-        return self._asked_at + 2 * self.stage.pace.of(self.stage.round) * min(1.5**self._asked, _SLOWEST)
-
     def _step(self, now: float) -> None:
         before = self._active
         self.stage.step(now)
         if self._active and not before:
-            self._asked_at, self._asked = now, 0
-        for value, holders in self.stage.lacking().items() if self._active else ():
-            many = min(len(holders), self.members.faults + 1)
-            if value not in self.stage.bodies and (value, many) not in self._fetched:
-                self._fetched.add((value, many))
-                have = desk.request(self.book, self)
-                for to in sorted(holders, key=lambda i: (i - self.speaker.me) % self.members.n)[:many]:
-                    self.speaker.put(to, have)
-
-    def _ask(self, now: float) -> None:
-        """First all, then the proposer and three others, less and less often."""
-        have = desk.request(self.book, self)
-        me, n = self.speaker.me, self.members.n
-        if self._asked == 0:
-            self.speaker.put(None, have)
-        else:
-            helpers = {self.stage.proposer(self.stage.round)}
-            while len(helpers - {me}) < min(4, n - 1):
-                self._helper = (self._helper + 1) % n
-                helpers.add(self._helper)
-            for to in sorted(helpers - {me}):
-                self.speaker.put(to, have)
-        self._asked_at, self._asked = now, self._asked + 1
-
-    def _help(self, peer: int, have: Have, now: float) -> None:
-        """Reply with what is lacking: bounded, and not more often than a frame takes."""
-        if len(have.marks) > MARK * 64 * self.members.n or len(have.marks) % MARK:
-            raise ValueError("a request must have whole marks, and not too many")
-        if now < self._replied.get(peer, float("-inf")) + self._delta / 2:
-            return
-        parts = desk.reply(self.book, [self], have)
-        if parts:
-            self._replied[peer] = now
-            self.speaker.send(peer, parts)
+            self._desk.begin(now)
+        if self._active:
+            self._desk.fetch(self)

@@ -18,7 +18,6 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from folkmoot.node.membership.members import members_of
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.rosters.successor import Standing, Successor, agrees, change_of, consents
 from folkmoot.node.session.book import Evidence
@@ -44,14 +43,14 @@ class Agreed:
 
     def check(self, old: Roster, name: bytes) -> None:
         """ValueError, with what is wrong, unless the members of ``old`` agreed on the successor called so."""
-        members = members_of(old)
+        members = old.members
         places = [place for place, _ in self.precommits]
         if len(places) != members.quorum or places != sorted({*places}) or places[-1] >= members.n:
             raise ValueError(
                 f"precommits must be of {members.quorum} different members of the roster before, in order: "
                 f"got {len(places)}"
             )
-        change = change_of(bytes.fromhex(old.digest))
+        change = change_of(old.moot)
         value, slot = value_of(change, 0, 0, name), (Kind.PRECOMMIT, 0, 0, self.round)
         for place, signature in self.precommits:
             if not members.verify(place, words(change, place, slot, NO_ROUND, value), signature):
@@ -79,10 +78,9 @@ class Chronicle:
     A command may make one beside a node that runs: the node finds what it stores (``look_again``).
     """
 
-    def __init__(self, storage: Storage, root: Roster, clock: float) -> None:
+    def __init__(self, storage: Storage, root: Roster) -> None:
         self.storage, self._db = storage, storage.database
         self.rosters = [root]  # the newest last
-        self.since = [clock]  # when each came into force here; of the root it is not known
         self.proposals: list[Proposal] = []  # for what comes after the newest, by name
         self._seen = -1
         self._read: dict[bytes, Successor] = {}  # by name: it takes long
@@ -98,26 +96,18 @@ class Chronicle:
 
     def roster(self, digest: bytes) -> Roster | None:
         """The roster with that digest, if this node has gone through it."""
-        return next((each for each in self.rosters if each.digest == digest.hex()), None)
+        return next((each for each in self.rosters if each.moot == digest), None)
 
     def changed(self) -> bool:
         """Whether another process has written to the file since this was last asked."""
         seen, self._seen = self._seen, int(self._db.one("PRAGMA data_version")[0])
         return seen != self._seen
 
-    def refresh(self) -> bool:
-        """Look at what is stored, by another process too; whether another roster is in force now."""
-        before = len(self.rosters)
+    def refresh(self) -> None:
+        """Look at what is stored, by another process too."""
         while (followed := self._followed(self.tip)) is not None:
-            successor, at = followed
-            self.rosters.append(successor.roster)
-            self.since.append(at)
+            self.rosters.append(followed.roster)
         self.proposals = list(self._stored(self.tip))
-        return len(self.rosters) > before
-
-    def complete(self, name: bytes) -> bool:
-        """Whether enough have consented to a successor of the roster in force."""
-        return any(each.successor.name == name and each.standing.complete for each in self.proposals)
 
     # What members consent to
 
@@ -127,7 +117,7 @@ class Chronicle:
         Whoever passes it on has verified it, so one consent that does not hold makes it forged.
         """
         old, name = self.tip, hashlib.sha256(content).digest()
-        if previous.hex() != old.digest:
+        if previous != old.moot:
             return "unknown" if self.roster(previous) is None else "old"
         stored = self._consents(old, name)
         new = [(place, signature) for place, signature in signed if place not in stored]
@@ -153,7 +143,7 @@ class Chronicle:
         self, successor: Successor, key: Ed25519PrivateKey, fingerprint: str, clock: float
     ) -> Proposal:
         """Consent to a successor of the newest roster; ValueError if this node may not."""
-        old, previous = self.tip, bytes.fromhex(self.tip.digest)
+        old, previous = self.tip, self.tip.moot
         successor.check(old)
         place = old.position(fingerprint)
         if place is None:
@@ -187,7 +177,7 @@ class Chronicle:
 
     def follow(self, name: bytes, agreed: Agreed, clock: float) -> None:
         """A successor is in force; the others that were proposed go. It must be stored and complete."""
-        old, previous = self.tip, bytes.fromhex(self.tip.digest)
+        old, previous = self.tip, self.tip.moot
         proposal = self.proposal(old, name)
         new = proposal.successor.roster
         with self._db.writing():
@@ -224,7 +214,7 @@ class Chronicle:
     ) -> Heard:
         """What somebody says that members have agreed on: in force, if a quorum's precommits hold."""
         old, name = self.tip, hashlib.sha256(content).digest()
-        if previous.hex() != old.digest:
+        if previous != old.moot:
             return "unknown" if self.roster(previous) is None else "old"
         try:
             agreed.check(old, name)
@@ -246,13 +236,13 @@ class Chronicle:
     def after(self, old: Roster) -> Proposal | None:
         """What has replaced a roster, with all that shows it: for those who have missed it."""
         followed = self._followed(old)
-        return None if followed is None else self.proposal(old, followed[0].name)
+        return None if followed is None else self.proposal(old, followed.name)
 
     def append(self, old: Roster, records: Sequence[bytes]) -> None:
         """Keep what the agreement on the successor of a roster wants kept, on the disk on return."""
         if not records:
             return
-        previous = bytes.fromhex(old.digest)
+        previous = old.moot
         with self._db.writing():
             (place,) = self._db.one(
                 "SELECT coalesce(max(place), -1) + 1 FROM changes WHERE previous = ?", previous
@@ -263,7 +253,7 @@ class Chronicle:
     def journal(self, old: Roster) -> list[bytes]:
         """What ``append`` was given of a roster, in order."""
         query = "SELECT record FROM changes WHERE previous = ? ORDER BY place"
-        return [record for (record,) in self._db.all(query, bytes.fromhex(old.digest))]
+        return [record for (record,) in self._db.all(query, old.moot)]
 
     def accuse(self, old: Roster, evidence: Evidence, clock: float) -> bool:
         """Keep the first evidence against a member of a roster; whether it is."""
@@ -271,7 +261,7 @@ class Chronicle:
         with self._db.writing():
             new = self._db.change(
                 "INSERT OR IGNORE INTO roster_evidence VALUES (?, ?, ?, ?)",
-                bytes.fromhex(old.digest), place, data, clock,
+                old.moot, place, data, clock,
             )  # fmt: skip
             if new:
                 self.storage.audit.add(
@@ -284,18 +274,14 @@ class Chronicle:
         """Against whom there is evidence that it contradicted itself about the successor of a roster."""
         for old in self.rosters:
             query = "SELECT data FROM roster_evidence WHERE previous = ? ORDER BY node"
-            for (data,) in self._db.all(query, bytes.fromhex(old.digest)):
+            for (data,) in self._db.all(query, old.moot):
                 yield old, _EVIDENCE.decode(data)
 
     # The file
 
-    def _followed(self, old: Roster) -> tuple[Successor, float] | None:
-        previous = bytes.fromhex(old.digest)
-        row = self._db.one("SELECT name, at FROM adopted WHERE previous = ?", previous)
-        if row is None:
-            return None
-        successor = self._successor(old, row[0])
-        return None if successor is None else (successor, float(row[1]))
+    def _followed(self, old: Roster) -> Successor | None:
+        row = self._db.one("SELECT name FROM adopted WHERE previous = ?", old.moot)
+        return None if row is None else self._successor(old, row[0])
 
     def _renew(self, name: bytes) -> None:
         """One of the proposals has more consents, or is new: the others are as they were."""
@@ -308,7 +294,7 @@ class Chronicle:
     def _stored(self, old: Roster) -> Iterator[Proposal]:
         """Every successor of a roster that is stored, with the consents that hold."""
         query = "SELECT name FROM successors WHERE previous = ? ORDER BY name"
-        for (name,) in self._db.all(query, bytes.fromhex(old.digest)):
+        for (name,) in self._db.all(query, old.moot):
             found = self._one(old, name)
             if found is not None:
                 yield found
@@ -318,7 +304,7 @@ class Chronicle:
         if successor is None:
             return None
         query = "SELECT round, precommits FROM agreed NATURAL JOIN adopted WHERE previous = ? AND name = ?"
-        row = self._db.one(query, bytes.fromhex(old.digest), name)
+        row = self._db.one(query, old.moot, name)
         shown = None if row is None else Agreed(row[0], _PRECOMMITS.decode(row[1]))
         return Proposal(old, successor, self._consents(old, name), shown)
 
@@ -326,7 +312,7 @@ class Chronicle:
         """What is stored under a name; None if it is not as it was signed: then it counts for nothing."""
         if name not in self._read:
             query = "SELECT content FROM successors WHERE previous = ? AND name = ?"
-            row = self._db.one(query, bytes.fromhex(old.digest), name)
+            row = self._db.one(query, old.moot, name)
             if row is None or hashlib.sha256(row[0]).digest() != name:
                 return None
             self._read[name] = Successor.read(row[0], old)
@@ -341,13 +327,13 @@ class Chronicle:
     def _consents(self, old: Roster, name: bytes) -> dict[int, bytes]:
         """By place, those that are stored and hold."""
         query = "SELECT node, signature FROM consents WHERE previous = ? AND name = ? ORDER BY node"
-        found = self._db.all(query, bytes.fromhex(old.digest), name)
+        found = self._db.all(query, old.moot, name)
         return {place: signature for place, signature in found if self._holds(old, place, name, signature)}
 
     def _many(self, old: Roster, place: int) -> int:
         """How many successors of a roster a member has consented to."""
         query = "SELECT count(*) FROM consents WHERE previous = ? AND node = ?"
-        return int(self._db.one(query, bytes.fromhex(old.digest), place)[0])
+        return int(self._db.one(query, old.moot, place)[0])
 
     def _store(self, successor: Successor, signed: Mapping[int, bytes]) -> None:
         previous, name = bytes.fromhex(successor.roster.previous), successor.name

@@ -1,7 +1,5 @@
 """The rosters of a moot at a running node: it tells others what is proposed, and agrees with them.
 
-``Following`` is the ``Succession`` of ``service/interface.py``.
-
 - What this node has consented to itself it sends to all members; consents of others to some, at random.
 - ``Rosters`` says what is held: when a peer is reached, when it seems to hold more, and to some now and then.
   Whoever gets it sends what is lacking: consents, successors, or what has followed an older roster.
@@ -12,7 +10,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -49,10 +46,10 @@ class Following:
 
     def __init__(
         self, chronicle: Chronicle, transport: Transport[bytes], me: Identity, *, rng: random.Random,
-        counts: Counter[str] | None = None, log: Journal | None = None,
+        log: Journal | None = None,
     ) -> None:  # fmt: skip
         self.chronicle, self.transport = chronicle, transport
-        self.counts: Counter[str] = Counter() if counts is None else counts
+        self.counts = transport.counts
         self._me, self._rng = me, rng
         self._own = bytes.fromhex(me.fingerprint)
         self._log = (log or Journal("error")).bound(node=me.name)
@@ -72,11 +69,6 @@ class Following:
     def rosters(self) -> Sequence[Roster]:
         """Those that this node has gone through, from the one in its file to the one in force."""
         return self.chronicle.rosters
-
-    @property
-    def since(self) -> Sequence[float]:
-        """When each came into force here, in seconds since 1970; of the first it is not known."""
-        return self.chronicle.since
 
     def start(self, changed: Callable[[], None]) -> None:
         """Begin to tell others. ``changed`` is called when a proposal, or the roster in force, is another."""
@@ -176,7 +168,7 @@ class Following:
     def _hear(self, peer: bytes, message: Proposed) -> Heard:
         """A successor, or consents to one; one that is not known here is asked for."""
         content = message.content
-        if not content and message.previous.hex() == self.chronicle.tip.digest:
+        if not content and message.previous == self.chronicle.tip.moot:
             held = (each.successor for each in self.chronicle.proposals)
             content = next((each.content for each in held if each.name == message.name), b"")
             if not content:
@@ -252,9 +244,9 @@ class Following:
         except BaseException:
             self._change = None  # what it says is not stored: it says nothing more until the next start
             raise
-        previous = bytes.fromhex(old.digest)
+        previous = old.moot
         for to, frame in outbox.frames:
-            peers = self._others(old) if to is None else [bytes.fromhex(old[to].fingerprint)]
+            peers = self._others(old) if to is None else [old[to].peer]
             for peer in peers:
                 self._send(peer, Agreeing(previous, frame))
         for place in change.evidence.keys() - self._accused:
@@ -274,14 +266,14 @@ class Following:
     def _consents(self) -> dict[bytes, set[int]]:
         """Who has consented to what; the roster in force stands in it without any."""
         found = {each.successor.name: {*each.consents} for each in self.chronicle.proposals}
-        return found | {bytes.fromhex(self.chronicle.tip.digest): set()}
+        return found | {self.chronicle.tip.moot: set()}
 
     # Telling others
 
     def _tell_new(self, before: dict[bytes, set[int]]) -> None:
         """All are told of a new roster and of what this node has signed; some, of what others have."""
         old = self.chronicle.tip
-        if bytes.fromhex(old.digest) not in before:
+        if old.moot not in before:
             for peer in self._others(*self.chronicle.rosters[-2:]):
                 self._send(peer, self._held())
         place = old.position(self._me.fingerprint)
@@ -297,11 +289,11 @@ class Following:
 
     def _held(self) -> Rosters:
         told = [(each.successor.name, _bits(each)) for each in self._sorted()[:MOST_TOLD]]
-        return Rosters(bytes.fromhex(self.chronicle.tip.digest), tuple(told))
+        return Rosters(self.chronicle.tip.moot, tuple(told))
 
     def _proposed(self, proposal: Proposal, content: bytes, known: set[int]) -> Proposed:
         signed = tuple(each for each in sorted(proposal.consents.items()) if each[0] not in known)
-        previous = bytes.fromhex(proposal.old.digest)
+        previous = proposal.old.moot
         return Proposed(previous, proposal.successor.name, content, signed)
 
     def _ask(self, peer: bytes) -> None:
@@ -327,7 +319,7 @@ class Following:
             self._send(
                 peer,
                 Followed(
-                    bytes.fromhex(old.digest), found.successor.content, tuple(sorted(found.consents.items())),
+                    old.moot, found.successor.content, tuple(sorted(found.consents.items())),
                     found.agreed.round, found.agreed.precommits,
                 ),
             )  # fmt: skip
@@ -352,7 +344,7 @@ class Following:
             self._cancel = self.transport.later(due, self._go_on)
 
     def _others(self, *rosters: Roster) -> list[bytes]:
-        found = {bytes.fromhex(member.fingerprint) for roster in rosters for member in roster}
+        found = {member.peer for roster in rosters for member in roster}
         return sorted(found - {self._own})
 
     def _some(self) -> list[bytes]:

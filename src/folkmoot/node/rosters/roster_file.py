@@ -8,15 +8,16 @@ their nodes have agreed that it is the next one: a round, and the precommits of 
 from __future__ import annotations
 
 import base64
-import binascii
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
-from folkmoot.node.membership.fields import parse_toml, toml_string, toml_strings
+import msgspec
+
+from folkmoot.node.membership.fields import converted, parse_toml, toml_string, toml_strings
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.rosters.chronicle import Agreed, Proposal
 from folkmoot.node.rosters.successor import Successor, agrees
-from folkmoot.node.session.statement import MOST_ROUND
+from folkmoot.node.session.statement import Round, Signature
 
 MOST_BYTES: Final = 1 << 24  # of a file
 _HEADER: Final = """\
@@ -24,6 +25,28 @@ _HEADER: Final = """\
 # on it. Made by `folkmoot roster propose`; `folkmoot roster sign` adds a signature. Do not edit it:
 # signatures cover every member's line.
 """
+
+
+class _Signature(msgspec.Struct, forbid_unknown_fields=True):
+    """A member's, in base64."""
+
+    name: str
+    signature: Signature
+
+
+class _Agreed(msgspec.Struct, forbid_unknown_fields=True):
+    """The precommits of a quorum in a round."""
+
+    round: Round
+    precommits: list[_Signature]
+
+
+class _Said(msgspec.Struct):
+    """The parts of the file besides the roster."""
+
+    replaced: tuple[str, ...] = ()
+    signatures: list[_Signature] = []
+    agreed: _Agreed | None = None
 
 
 def roster_text(proposal: Proposal) -> bytes:
@@ -42,21 +65,21 @@ def read_roster_text(data: bytes, old: Roster, where: str = "the file") -> Propo
     if len(data) > MOST_BYTES:
         raise ValueError(f"{where} must have at most {MOST_BYTES:,} bytes: got {len(data):,}")
     roster, table = Roster.parse(data, where), parse_toml(data, where)
-    replaced = table.get("replaced", [])
-    if not isinstance(replaced, list) or not all(isinstance(name, str) for name in replaced):
-        raise ValueError(f"{where}: replaced must be a list of names: got {replaced!r:.80}")
     try:
-        found = Successor(roster, tuple(replaced))
+        said = converted({key: table[key] for key in _Said.__struct_fields__ if key in table}, _Said)
+        found = Successor(roster, said.replaced)
         found.check(old)
-        signed = _signatures(table.get("signatures", []), old, "signatures")
+        signed = _by_place(said.signatures, old, "signatures")
         wrong = next((place for place in signed if not agrees(old, place, found.name, signed[place])), None)
         if wrong is not None:
             raise ValueError(
                 f"the signature of {old[wrong].name} does not hold: something in the file was changed after "
                 "it, or it is not of its key; ask for the file again"
             )
-        agreed = _agreed(table["agreed"], old) if "agreed" in table else None
-        if agreed is not None:
+        agreed = None
+        if said.agreed is not None:
+            precommits = _by_place(said.agreed.precommits, old, "precommits")
+            agreed = Agreed(said.agreed.round, tuple(sorted(precommits.items())))
             agreed.check(old, found.name)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
@@ -72,42 +95,14 @@ def _signed(old: Roster, signatures: Iterable[tuple[int, bytes]]) -> str:
     return f"[\n{lines}]"
 
 
-def _agreed(table: object, old: Roster) -> Agreed:
-    if not isinstance(table, Mapping) or {*table} != {"round", "precommits"}:
-        raise ValueError(f"agreed must be a table with round and precommits: got {table!r:.80}")
-    number = table["round"]
-    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < MOST_ROUND:
-        raise ValueError(f"the round of agreed must be a whole number below {MOST_ROUND}: got {number!r:.80}")
-    return Agreed(number, tuple(sorted(_signatures(table["precommits"], old, "precommits").items())))
-
-
-def _signatures(entries: object, old: Roster, what: str) -> dict[int, bytes]:
+def _by_place(signed: Iterable[_Signature], old: Roster, what: str) -> dict[int, bytes]:
     """By place in the roster before; they are not verified yet."""
-    if not isinstance(entries, list):
-        raise ValueError(f"{what} must be a list of tables: got {entries!r:.80}")
-    places = {member.name: place for place, member in enumerate(old)}
+    places = {name: place for place, name in enumerate(old.names)}
     found: dict[int, bytes] = {}
-    for entry in entries:
-        if not isinstance(entry, dict) or {*entry} != {"name", "signature"}:
-            raise ValueError(f"a signature must be a table with name and signature: got {entry!r:.80}")
-        place = _place(entry["name"], places, what)
-        if place in found:
-            raise ValueError(f"{what} must be of different members: got {entry['name']!r} twice")
-        found[place] = _decoded(entry)
+    for each in signed:
+        if each.name not in places:
+            raise ValueError(f"{what} must be of members of the roster before: {each.name!r:.80} is none")
+        if places[each.name] in found:
+            raise ValueError(f"{what} must be of different members: got {each.name!r} twice")
+        found[places[each.name]] = each.signature
     return found
-
-
-def _place(name: object, places: Mapping[str, int], what: str) -> int:
-    if not isinstance(name, str) or name not in places:
-        raise ValueError(f"{what} must be of members of the roster before: {name!r:.80} is none")
-    return places[name]
-
-
-def _decoded(entry: Mapping[str, Any]) -> bytes:
-    try:
-        data = base64.b64decode(entry["signature"], validate=True)
-    except (TypeError, ValueError, binascii.Error):
-        data = b""
-    if len(data) != 64:
-        raise ValueError(f"the signature of {entry['name']} must be base64 of 64 bytes")
-    return data

@@ -60,7 +60,7 @@ def consents(previous: bytes, place: int, name: bytes) -> bytes:
 
 def agrees(old: Roster, place: int, name: bytes, signature: bytes) -> bool:
     """Whether the member at this place has agreed to a successor."""
-    words = consents(bytes.fromhex(old.digest), place, name)
+    words = consents(old.moot, place, name)
     return 0 <= place < len(old) and holds(old[place].public_key, signature, words)
 
 
@@ -206,8 +206,7 @@ class Successor:
         """Whether the consents of these places, each of which holds, are enough."""
         names = {old[place].name for place in signed}
         owed = tuple(name for name in self.changes(old).rotated if name not in names)
-        needed = (len(old) + old.faults) // 2 + 1
-        return Standing(tuple(signed), len(names - {*self.replaced}), needed, owed)
+        return Standing(tuple(signed), len(names - {*self.replaced}), old.members.quorum, owed)
 
 
 def _check_new(old: Roster, lines: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ from folkmoot.aggregation.interface import ballots
 from folkmoot.arrays import Bools, Ints
 from folkmoot.node.rules.fixed import BITS, ONE, log2, power
 from folkmoot.node.rules.votes import Decided, count, decide
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 _SMOOTHING: Final = ONE // 100  # in votes per cell, as the float rule has it
 _MOST: Final = 100  # iterations; of models that are better than guessing about ten are enough
@@ -53,8 +53,8 @@ class _Told:
 
     def __init__(self, choices: Ints, places: Ints, classes: int) -> None:
         inputs, width = choices.shape
-        member, column = np.nonzero(places != UNCOLOURED)
-        entry, choice = np.nonzero(choices[column] != UNCOLOURED)
+        member, column = np.nonzero(places != NO_VOTE)
+        entry, choice = np.nonzero(choices[column] != NO_VOTE)
         self.members, self.classes, self.shape = len(places), classes, (inputs, width)
         self.who, at = member[entry], column[entry]
         true, said = choices[at, choice], choices[at, places[self.who, at]]
@@ -65,7 +65,7 @@ class _Told:
         cells, self.cell = np.unique(self.row * span + said, return_inverse=True)
         self.row_of_cell = cells // span
         self.class_of = choices.ravel()
-        self.there = self.class_of != UNCOLOURED
+        self.there = self.class_of != NO_VOTE
 
     def by_one_coin(self, belief: Ints) -> Ints:
         """(entry,): the logarithm of the chance of each vote, if the choice were true; one skill a member."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from folkmoot.aggregation.interface import ballots
 from folkmoot.arrays import Bools, Ints
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 # Weights are whole numbers up to this, so that the sum over any moot stays within 64 bits.
 MOST_WEIGHT = 1 << 40
@@ -45,7 +45,7 @@ def weighted(votes: Ints, weights: Ints, *, least: int, coin: bytes | None = Non
         raise ValueError(f"weights must be within 0..{MOST_WEIGHT}: got others")
     choices, places = ballots(votes)
     scores = np.zeros(choices.shape, dtype=np.int64)
-    member, column = np.nonzero(places != UNCOLOURED)
+    member, column = np.nonzero(places != NO_VOTE)
     np.add.at(scores, (column, places[member, column]), weights[member])
     return decide(choices, scores, count(places, choices.shape[1]), least, coin)
 
@@ -53,14 +53,14 @@ def weighted(votes: Ints, weights: Ints, *, least: int, coin: bytes | None = Non
 def count(places: Ints, width: int) -> Ints:
     """(input, choice): how many members voted for it."""
     inputs = places.shape[1]
-    member, column = np.nonzero(places != UNCOLOURED)
+    member, column = np.nonzero(places != NO_VOTE)
     cells = column * width + places[member, column]
     return np.bincount(cells, minlength=inputs * width).reshape(inputs, width)
 
 
 def decide(choices: Ints, scores: Ints, counts: Ints, least: int, coin: bytes | None) -> Decided:
     """The choice with the largest score among those with at least ``least`` votes."""
-    able: Bools = (choices != UNCOLOURED) & (counts >= max(least, 1)) & (scores > 0)
+    able: Bools = (choices != NO_VOTE) & (counts >= max(least, 1)) & (scores > 0)
     raised = np.where(able, scores, -1)
     best = able & (raised == raised.max(axis=1, keepdims=True))
     many = best.sum(axis=1)
@@ -71,7 +71,7 @@ def decide(choices: Ints, scores: Ints, counts: Ints, least: int, coin: bytes | 
             place[i] = tied[draw(coin, i, len(tied))]
     there = (many == 1) if coin is None else (many > 0)
     rows = np.arange(len(choices))
-    return Decided(np.where(there, choices[rows, place], UNCOLOURED), np.where(there, counts[rows, place], 0))
+    return Decided(np.where(there, choices[rows, place], NO_VOTE), np.where(there, counts[rows, place], 0))
 
 
 def draw(coin: bytes, i: int, among: int) -> int:

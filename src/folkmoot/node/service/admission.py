@@ -23,10 +23,9 @@ from folkmoot.node.membership.certificates import holds
 from folkmoot.node.membership.identity import Identity
 from folkmoot.node.membership.roster import Member, Roster
 from folkmoot.node.review import ballots_of
-from folkmoot.node.service.access import DAY, Limits, Spent
 from folkmoot.node.service.interface import RefusedError
 from folkmoot.node.service.models import ModelFacts
-from folkmoot.node.service.policy import Policy
+from folkmoot.node.service.policy import DAY, Limits, Policy, Spent
 from folkmoot.node.session.header import Header, motion_of, read_header
 from folkmoot.node.session.statement import Digest, Place, asked
 from folkmoot.node.storage.retention import DISK, OLD, stored_bytes, until
@@ -40,7 +39,6 @@ MOST_OPEN: Final = 16  # in all; beyond these one of each asker, so that nobody 
 FAVOURS: Final = (40.0, 200.0)  # long replies to short questions that a peer gets: a second, and at once
 DRAWN: Final = (8e6, 32e6)  # bytes of these: a second, and at once
 NEWS: Final = (40.0, 400.0)  # announcements that a peer may send: a second, and at once; one more for 16 KiB
-FETCHES: Final = 8  # times that a peer may have a chunk
 ANNOUNCEMENTS: Final = 64  # times that a peer may be told of a motion again
 RATE: Final = (2.0, 120.0)  # motions that an asker may put: a second, and at once
 KEPT_SHARE: Final = 0.8  # of the disk for what must be kept: the rest is for what may go when room is needed
@@ -128,8 +126,6 @@ class Refused:
         The member that put it; None if that is not known, since nobody has signed it.
     tell : Refuse or None
         What is to be sent to the asker; None is nothing.
-    lasting : bool
-        Whether the node takes no part whenever the motion is announced (``Admission.refused``).
     noted : bool
         Whether it belongs into the audit log, which must not grow for ever.
     detail : str
@@ -140,7 +136,6 @@ class Refused:
     name: bytes
     asker: Member | None = None
     tell: m.Refuse | None = None
-    lasting: bool = False
     noted: bool = False
     detail: str = ""
 
@@ -184,7 +179,7 @@ class Admission:
         self._me, self._own = me, bytes.fromhex(me.fingerprint)
         self._now, self._clock = transport.now, transport.clock
         self._policy, self._disk = policy or Policy(), disk
-        self._spent = Spent(self._policy.access)
+        self._spent = Spent(self._policy)
         self._rates: defaultdict[bytes, Budget] = defaultdict(lambda: Budget(*RATE))
         self._favours: defaultdict[bytes, Budget] = defaultdict(lambda: Budget(*FAVOURS))
         self._drawn: defaultdict[bytes, Budget] = defaultdict(lambda: Budget(*DRAWN))
@@ -196,7 +191,7 @@ class Admission:
 
     def enter(self, roster: Roster) -> None:
         """Another roster is in force: new motions must be of it, and its members share the room."""
-        self._roster, self._moot = roster, bytes.fromhex(roster.digest)
+        self._roster, self._moot = roster, roster.moot
         self._stored.share = int(KEPT_SHARE * self._disk) // len(roster)
         self._place = roster.position(self._me.fingerprint)
 
@@ -236,7 +231,7 @@ class Admission:
         refused = self._objection(name, header, len(announce.header), asker)
         if refused is not None:
             return refused
-        fingerprint = bytes.fromhex(asker.fingerprint)
+        fingerprint = asker.peer
         confirmed = peer == fingerprint
         if confirmed and not announce.remaining > 0:
             return Refused("late_announcement", name, asker)
@@ -266,7 +261,7 @@ class Admission:
         policy, labels = self._policy, None if self.model is None else self.model.labels
         found = {
             "policy": policy.objection(header, size, len(self._roster), labels),
-            "access": policy.access.objection(asker.name, header.schema),
+            "access": policy.objection_to_asker(asker.name, header.schema),
             "spent": self._spent.objection(asker.name, header.inputs, self._clock()),
         }
         for kind, why in found.items():
@@ -274,7 +269,7 @@ class Admission:
                 return self._never(kind, name, asker, why)
         try:
             if self.model is not None:
-                self.model.check(header.schema, header.columns, header.terms.answers)
+                self.model.check(header.schema, header.columns, header.terms.answers, header.dtype)
         except MismatchError as error:
             return self._never("columns", name, asker, error.why, str(error))
         return None
@@ -284,8 +279,8 @@ class Admission:
         refuse = self._refused[name] = self.no(name, why)
         if len(self._refused) > MOST_REMEMBERED:
             del self._refused[next(iter(self._refused))]
-        noted = not self._noted[bytes.fromhex(asker.fingerprint)].pay(self._now())
-        return Refused(kind, name, asker, refuse, lasting=True, noted=noted, detail=detail)
+        noted = not self._noted[asker.peer].pay(self._now())
+        return Refused(kind, name, asker, refuse, noted=noted, detail=detail)
 
     def no(self, motion: bytes, why: str) -> m.Refuse:
         """A refusal, signed: of a motion under the roster in force."""
@@ -303,7 +298,7 @@ class Admission:
 
     def _pay(self, asker: Member, header: Header, size: int) -> str | None:
         """Take what a motion costs off its asker's budgets; or why that cannot be."""
-        fingerprint = bytes.fromhex(asker.fingerprint)
+        fingerprint = asker.peer
         if self._rates[fingerprint].pay(self._now()) > 0:
             return TOO_FAST
         cost = _cost(header, size, len(self._roster))
@@ -325,7 +320,7 @@ class Admission:
             except (msgspec.DecodeError, ValueError, TypeError, LookupError):
                 continue
             cost = _cost(header, len(data), n)
-            self._stored.count(bytes.fromhex(asker.fingerprint), cost, until(header))
+            self._stored.count(asker.peer, cost, until(header))
             if when > clock - DAY:
                 self._spent.count(asker.name, when, header.inputs)
 
@@ -354,9 +349,7 @@ class Admission:
         RefusedError if waiting is of no use: the disk is full, or the node's share of it.
         """
         if not has_room:
-            raise RefusedError(
-                "the disk of this node is nearly full: make room, or start it with more --disk"
-            )
+            raise RefusedError("the disk of this node is nearly full: make room, or give it more disk")
         if not _has_place(self._own, under_way, confirmed=True):
             return False
         size = len(header.encoded())
@@ -366,7 +359,7 @@ class Admission:
             raise RefusedError(
                 f"this motion takes up to {needed:.1f} MB of the {self._stored.share / 2**20:.1f} MB that "
                 "each member may have on a node's disk, and what it put lately takes the rest: wait, put "
-                "fewer inputs, or run the nodes with more --disk"
+                "fewer inputs, or give the nodes more disk"
             )
         return unpaid is None
 
@@ -379,9 +372,8 @@ class Admission:
 
     def access_of(self, name: str) -> tuple[bool, Limits, tuple[int, int]]:
         """Whether a member may ask, what a day, and the motions and rows that it has put in the last."""
-        access = self._policy.access
-        may = access.askers is None or name in access.askers
-        return may, access.of(name), self._spent.of(name, self._clock())
+        policy = self._policy
+        return policy.may_ask(name), policy.limits_of(name), self._spent.of(name, self._clock())
 
 
 def _cost(header: Header, size: int, n: int) -> int:

@@ -1,4 +1,4 @@
-"""What a node tells from its folder, whether it runs or not: the ``Archive`` of ``interface.py``.
+"""The folder of a node, asked for what it holds, whether the node runs or not.
 
 The database is read in the thread of the caller; what takes long for a large motion is done in another one.
 """
@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from folkmoot.files.terminal import printable
-from folkmoot.node.account import BY_INPUT, Account, GivenTerms, account_of, held_of
+from folkmoot.node.account import Account, account_of, held_of
 from folkmoot.node.evidence import evidence_file, what_of
 from folkmoot.node.membership.identity import Identity, load
 from folkmoot.node.membership.roster import HEADER, Member, Roster
@@ -26,28 +26,25 @@ from folkmoot.node.rosters.roster_file import read_roster_text, roster_text
 from folkmoot.node.rosters.successor import Successor
 from folkmoot.node.service.interface import (
     Accusation,
-    Forms,
     Invited,
     MemberFacts,
     NotFoundError,
-    Part,
     ProposalStatus,
     Record,
     RefusedError,
-    RosterAccusation,
     RosterChange,
     RosterNews,
-    Round,
     Truths,
 )
 from folkmoot.node.service.node_file import read_node_file
 from folkmoot.node.service.truths import checked_truths, truths_in
 from folkmoot.node.storage.audit import TamperedError, export_log
 from folkmoot.node.storage.database import DamagedError
-from folkmoot.node.storage.storage import Storage, StoredMotion, open_storage
+from folkmoot.node.storage.storage import Round, Storage, StoredMotion, open_storage
 from folkmoot.node.why import why as reasons
 
-FORMS = Forms(terms=GivenTerms, account=Account, by_input=BY_INPUT)
+MOST_KEPT: Final = 256  # accounts, so that they are not made again
+MOST_INPUTS: Final = 200_000  # in all of them together, unless there is just one
 LEAST_DIGITS: Final = 4  # of the name of a proposal or a roster
 MOST_INVITED: Final = 64  # invitations that are told of, the newest
 
@@ -55,13 +52,12 @@ MOST_INVITED: Final = 64  # invitations that are told of, the newest
 class NodeArchive:
     """What a node's folder holds. A running node and a command make it in the same way."""
 
-    forms = FORMS
-
     def __init__(self, storage: Storage, chronicle: Chronicle, me: Identity) -> None:
         """``chronicle`` is of the same ``storage``; ``me`` signs audit logs and rosters."""
         self.storage, self.chronicle = storage, chronicle
         self.node = me.name
         self._me = me
+        self._accounts: dict[bytes, tuple[bytes, Account]] = {}  # with the mark of what was read
 
     # Motions
 
@@ -80,14 +76,20 @@ class NodeArchive:
         """How many there are."""
         return self.storage.count()
 
-    def mark(self, motion: bytes) -> bytes:
-        """Some bytes that are others as soon as anything that is stored of a motion is."""
-        return self.storage.mark(motion)
-
     async def account(self, motion: bytes) -> Account:
-        """What came of a motion; ``DamagedError`` if what is stored was changed."""
+        """What came of a motion, kept until more is stored of it; ``DamagedError`` if that was changed."""
         stored, journal = self._stored(motion)
-        return await asyncio.to_thread(lambda: account_of(held_of(stored, journal), self.node))
+        mark = self.storage.mark(motion)
+        known, account = self._accounts.pop(motion, (b"", None))
+        if account is None or known != mark:
+            account = await asyncio.to_thread(lambda: account_of(held_of(stored, journal), self.node))
+        kept = self._accounts
+        kept[motion] = mark, account
+        while len(kept) > 1 and (
+            len(kept) > MOST_KEPT or sum(each.inputs for _, each in kept.values()) > MOST_INPUTS
+        ):
+            del kept[next(iter(kept))]
+        return account
 
     async def certificate(self, motion: bytes) -> bytes:
         """The certificate of a motion; RefusedError if it has none, or none yet."""
@@ -99,8 +101,8 @@ class NodeArchive:
 
     async def rounds(self, motion: bytes) -> tuple[list[Round], int]:
         """The rounds of the talk that are kept; and how many there were."""
-        said = msgspec.convert(self._stored(motion)[0].summary, Part)
-        return said.rounds, said.rounds_played
+        part = self._stored(motion)[0].part
+        return part.rounds, part.rounds_played
 
     async def why(self, motion: bytes, about: int) -> tuple[str, dict[str, Any]]:
         """Why an input of a motion got its answer: as text, and as data."""
@@ -120,7 +122,7 @@ class NodeArchive:
         found = []
         for stored in self.storage.invitations():
             asker = renewals.newest(stored.members[stored.header.asker])
-            why = str(stored.summary.get("why", ""))
+            why = stored.part.why
             if asker == me and why:
                 found.append(Invited(stored.name.hex(), stored.header.created, stored.header.inputs, why))
         return found[:MOST_INVITED]
@@ -135,10 +137,13 @@ class NodeArchive:
                     Accusation(name.hex(), stored.names[place], what_of(each))
                     for place, each in sorted(stored.evidence.items())
                 ]
-        for old, evidence in self.chronicle.evidence():
-            against = old[evidence.one.member].name
-            found.append(Accusation("", against, what_of(evidence), old.digest, old.epoch))
-        return found
+        return found + self._about_rosters()
+
+    def _about_rosters(self) -> list[Accusation]:
+        return [
+            Accusation("", old[each.one.member].name, what_of(each), old.digest, old.epoch)
+            for old, each in self.chronicle.evidence()
+        ]
 
     def evidence(self, about: str, participant: str) -> bytes:
         """The file of evidence against a participant in a motion, or about a roster, by name or digest."""
@@ -218,12 +223,10 @@ class NodeArchive:
         facts = [
             MemberFacts(each.name, each.organisation, each.fingerprint, list(each.addresses)) for each in tip
         ]
-        accused = [
-            RosterAccusation(old.epoch, old[each.one.member].name) for old, each in self.chronicle.evidence()
-        ]
         return RosterNews(
-            tip.epoch, tip.digest, tip.previous or None, len(tip), (len(tip) + tip.faults) // 2 + 1,
-            tip.faults, facts, [each.epoch for each in self.chronicle.rosters], self.proposals(), accused,
+            tip.epoch, tip.digest, tip.previous or None, len(tip), tip.members.quorum,
+            tip.faults, facts, [each.epoch for each in self.chronicle.rosters], self.proposals(),
+            self._about_rosters(),
         )  # fmt: skip
 
     def proposals(self) -> list[ProposalStatus]:
@@ -278,7 +281,7 @@ class NodeArchive:
         """Sign a proposal: the first digits of one that is known here, or a file of one. Its file, too."""
         if isinstance(proposal, bytes):
             found = read_roster_text(proposal, self.chronicle.tip)
-            previous = bytes.fromhex(found.old.digest)
+            previous = found.old.moot
             signed = sorted(found.consents.items())
             made = self._consent(found.successor)
             if self.chronicle.hear(previous, found.successor.content, signed) != "new":
@@ -328,9 +331,9 @@ class NodeArchive:
 def open_archive(folder: Path, roster: Path | None = None) -> Iterator[NodeArchive]:
     """What the node in a folder tells; ``roster`` is that given at the prompt; None: that of node.toml."""
     me = load(folder)
-    root = Roster.read(read_node_file(folder).chosen_roster(roster))
+    root = read_node_file(folder).read_roster(roster)
     storage, _ = open_storage(folder, me.fingerprint, time.time())
     try:
-        yield NodeArchive(storage, Chronicle(storage, root, time.time()), me)
+        yield NodeArchive(storage, Chronicle(storage, root), me)
     finally:
         storage.close()

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import numpy as np
 
 from folkmoot.arrays import Array
+from folkmoot.node.membership.roster import Roster
 from folkmoot.node.records import read_records, weights_of
 from folkmoot.node.review import mixed, unpack_rows
 from folkmoot.node.sealing import opened, seal_of
-from folkmoot.node.service.admission import Admission, Taken
+from folkmoot.node.service.admission import Admission
 from folkmoot.node.service.interface import Checked, CheckedColumn, InvitationStatus, RefusedError
-from folkmoot.node.service.parts import Moot, Parts
+from folkmoot.node.service.parts import Parts
 from folkmoot.node.service.playing import Playing
 from folkmoot.node.service.scheduling import Answered, Question
 from folkmoot.node.service.voting import Cast, votes_on
 from folkmoot.node.session.header import Header, motion_of, read_header
 from folkmoot.node.session.terms import MOST_WEIGHT, Terms
+from folkmoot.node.storage.storage import Part
 from folkmoot.node.wire.batch import Batch
 from folkmoot.node.wire.messages import MOST_BYTES
+from folkmoot.node.wire.things import unpacked
+
+if TYPE_CHECKING:
+    from folkmoot.node.service.node import Node
 
 MOST_WAITING: Final = 1000  # motions of this node
 AGAIN: Final = 0.5  # seconds after which a motion that had no place is tried again
@@ -44,7 +50,7 @@ class Wanted:
     ``fell_back`` says why its weights are all the same, ``order`` where its own inputs are.
     """
 
-    moot: Moot
+    roster: Roster
     place: int
     header: Header
     batch: Batch | None
@@ -57,9 +63,9 @@ class Wanted:
         return motion_of(self.header.encoded())
 
     @property
-    def summary(self) -> dict[str, str]:
-        """What the node has to say of it from the start (``Part``)."""
-        return {"fell_back": self.fell_back, "order": self.order.hex()}
+    def part(self) -> Part:
+        """All that the node has to say of it from the start."""
+        return Part(fell_back=self.fell_back, order=self.order.hex())
 
 
 class _Kept(msgspec.Struct, array_like=True):
@@ -70,28 +76,11 @@ class _Kept(msgspec.Struct, array_like=True):
     order: bytes
 
 
-class Host(Protocol):
-    """What asking needs of its node."""
-
-    @property
-    def moot(self) -> Moot:
-        """The roster in force."""
-
-    def under_way(self) -> list[Taken]:
-        """The motions under way."""
-
-    def open_own(self, wanted: Wanted) -> Playing:
-        """Put it."""
-
-    def announced_labels(self) -> list[Sequence[str]]:
-        """The labels that each member's model knows, as far as they are known."""
-
-
 class Asking:
     """The motions that a node puts: one after the other if there are many."""
 
-    def __init__(self, parts: Parts, admission: Admission, host: Host) -> None:
-        self._parts, self._admission, self._host = parts, admission, host
+    def __init__(self, parts: Parts, admission: Admission, node: Node) -> None:
+        self._parts, self._admission, self._node = parts, admission, node
         self.waiting: deque[Wanted] = deque()
         self._inviting: dict[bytes, asyncio.Future[Playing | None]] = {}
         self.invitations: dict[bytes, Playing] = {}
@@ -110,34 +99,35 @@ class Asking:
 
     def _prepared(self, batch: Batch, terms: Terms) -> Wanted:
         """The motion, all of it checked that can be checked without the model."""
-        parts, moot = self._parts, self._host.moot
-        if moot.place is None:
+        parts, roster = self._parts, self._node.roster
+        place = roster.position(parts.me.fingerprint)
+        if place is None:
             raise RefusedError("this node is not in the roster in force, so it cannot ask")
-        terms, fell_back = self._filled(moot, terms)
+        terms, fell_back = self._filled(roster, terms)
         rows = batch.chunk_rows
-        if rows * batch.columns * batch.array.dtype.itemsize > MOST_BYTES - 100:
+        if not batch.of_things and rows * batch.columns * batch.array.dtype.itemsize > MOST_BYTES - 100:
             raise ValueError(
                 f"an input must have fewer than {MOST_BYTES:,} bytes: got {batch.columns:,} columns"
             )
         header = Header(
-            moot.digest, moot.place, parts.settings.randbytes(16), parts.transport.clock(), terms, len(batch),
+            roster.moot, place, parts.settings.randbytes(16), parts.transport.clock(), terms, len(batch),
             batch.columns, batch.dtype, rows, batch.digests(), schema=batch.schema,
         )  # fmt: skip
         self._admission.check_own(header)
-        parts.own.model.check(header.schema, header.columns, terms.answers)
+        parts.own.model.check(header.schema, header.columns, terms.answers, header.dtype)
         if terms.rows:
-            if batch.array.nbytes > MOST_MIXED:
+            if batch.nbytes > MOST_MIXED:
                 raise ValueError(
                     f"a motion with validation rows may have {MOST_MIXED >> 20} MB of inputs: got "
-                    f"{batch.array.nbytes / 2**20:.1f} MB; put them in several motions"
+                    f"{batch.nbytes / 2**20:.1f} MB; put them in several motions"
                 )
             self._admission.check_own(_of_seconds(header, terms.seconds - _seconds_for_rows(terms)))
-        return Wanted(moot, moot.place, header, batch, fell_back)
+        return Wanted(roster, place, header, batch, fell_back)
 
-    def _filled(self, moot: Moot, terms: Terms) -> tuple[Terms, str]:
+    def _filled(self, roster: Roster, terms: Terms) -> tuple[Terms, str]:
         """Terms with labels and weights, where these were left to the node."""
         fell_back = ""
-        if terms.answers != "numbers" and not terms.labels:
+        if terms.answers not in ("numbers", "text") and not terms.labels:
             labels = self.labels()
             if len(labels) < 2:
                 raise ValueError(
@@ -146,7 +136,7 @@ class Asking:
                 )
             terms = msgspec.structs.replace(terms, labels=labels)
         if not terms.weights and terms.rule == "weighted":
-            weights, fell_back = self._weights(moot, len(terms.labels))
+            weights, fell_back = self._weights(roster, len(terms.labels))
             terms = msgspec.structs.replace(terms, weights=weights)
         return terms, fell_back
 
@@ -157,13 +147,13 @@ class Asking:
         comes first.
         """
         own = self._parts.own.model.labels or []
-        known = Counter(label for labels in self._host.announced_labels() for label in set(labels))
+        known = Counter(label for labels in self._node.announced_labels() for label in set(labels))
         others = sorted(known.keys() - set(own), key=lambda label: (-known[label], label))
         return tuple([*own, *others][: max(len(own), self._parts.settings.policy.most_labels)])
 
-    def _weights(self, moot: Moot, classes: int) -> tuple[tuple[int, ...], str]:
+    def _weights(self, roster: Roster, classes: int) -> tuple[tuple[int, ...], str]:
         """What members' votes weigh: by a weights file, else by track records; else all the same, and why."""
-        members = [member.fingerprint for member in moot.roster]
+        members = [member.fingerprint for member in roster]
         given = self._parts.own.weights
         if any(given.get(member) for member in members):
             found = [given.get(member, 0.0) for member in members]
@@ -184,11 +174,11 @@ class Asking:
         model, header = self._parts.own.model, wanted.header
         if model.columns is not None:
             return
-        whole = np.isfinite(batch.array[:1]).all()
+        whole = batch.of_things or np.isfinite(batch.array[:1]).all()
         answered: asyncio.Future[Answered[Cast]] = asyncio.get_running_loop().create_future()
         first = batch.array[:1]
         question = Question(
-            wanted.name, wanted.moot.peers[wanted.place], 1,
+            wanted.name, wanted.roster.peers[wanted.place], 1,
             lambda asked, *_: votes_on(asked, header, first), _setter(answered),
         )  # fmt: skip
         self._parts.scheduler.ask(question)
@@ -237,12 +227,12 @@ class Asking:
             self.go_on()
 
     def _begin(self, wanted: Wanted) -> bool:
-        if wanted.moot is not self._host.moot:
+        if wanted.roster is not self._node.roster:
             raise RefusedError("the roster has changed since this motion was made: ask again")
         room = self._parts.storage.has_room
-        if not self._admission.begin_own(wanted.header, self._host.under_way(), has_room=room):
+        if not self._admission.begin_own(wanted.header, self._node.under_way(), has_room=room):
             return False
-        playing = self._host.open_own(wanted)
+        playing = self._node.open_own(wanted)
         if wanted.header.invites:
             self.invitations[wanted.name] = playing
             if playing.is_over:
@@ -255,14 +245,13 @@ class Asking:
         if batch is None:
             return
         head = msgspec.msgpack.encode(_Kept(wanted.header.encoded(), wanted.fell_back, wanted.order))
-        if not parts.storage.asked.keep(wanted.name, head, batch.chunks(), batch.array.nbytes):
-            parts.log(
-                "info", "inputs kept in memory only", motion=wanted.name.hex(), bytes=batch.array.nbytes
-            )
+        if not parts.storage.asked.keep(wanted.name, head, batch.chunks(), batch.nbytes):
+            parts.log("info", "inputs kept in memory only", motion=wanted.name.hex(), bytes=batch.nbytes)
 
     def take_up(self) -> None:
         """Let the motions wait again that had no place when this node last stopped."""
-        parts, moot = self._parts, self._host.moot
+        parts, roster = self._parts, self._node.roster
+        place = roster.position(parts.me.fingerprint)
         for name in parts.storage.asked.names():
             if parts.storage.knows(name):
                 if parts.storage.motion(name).state != "open":
@@ -270,8 +259,8 @@ class Asking:
                 continue
             try:
                 kept = msgspec.msgpack.decode(parts.storage.asked.head(name), type=_Kept)
-                header = read_header(kept.header, len(moot.peers))
-                if header.moot != moot.digest or moot.place is None:
+                header = read_header(kept.header, len(roster))
+                if header.moot != roster.moot or place is None:
                     raise ValueError("the roster has changed since this motion was made: ask again")
                 batch = self.kept(name, header)
                 if batch is None:
@@ -280,12 +269,15 @@ class Asking:
                 parts.storage.asked.drop(name)
                 parts.log("error", "motion not put", motion=name.hex(), why=str(error))
                 continue
-            self.waiting.append(Wanted(moot, moot.place, header, batch, kept.fell_back, kept.order))
+            self.waiting.append(Wanted(roster, place, header, batch, kept.fell_back, kept.order))
         self.go_on()
 
     def kept(self, name: bytes, header: Header) -> Batch | None:
         """The inputs of a motion of this node, as they were kept; None if they were not, or were changed."""
         data = self._parts.storage.asked.inputs(name)
+        if data and header.of_things:
+            batch = Batch.of(unpacked(data, header.dtype, header.schema), schema=header.schema)
+            return batch if batch.digests() == header.chunks else None
         if not data or len(data) != header.inputs * header.row_bytes:
             return None
         batch = Batch(np.frombuffer(data, header.dtype).reshape(-1, header.columns), schema=header.schema)
@@ -314,7 +306,7 @@ class Asking:
             draft.moot, draft.asker, parts.settings.randbytes(16), parts.transport.clock(), terms, terms.rows,
             draft.columns, draft.dtype, seal=seal_of(secret), schema=draft.schema,
         )  # fmt: skip
-        invitation.check(len(wanted.moot.peers))
+        invitation.check(len(wanted.roster))
         asked = replace(wanted, header=invitation, batch=None)
         name = asked.name
         answered: asyncio.Future[Playing | None] = asyncio.get_running_loop().create_future()
@@ -334,7 +326,7 @@ class Asking:
         self, batch: Batch, wanted: Wanted, invitation: bytes, shown: Mapping[int, Array], began: float
     ) -> Wanted:
         parts, draft = self._parts, wanted.header
-        seed, n = parts.settings.randbytes(32), len(wanted.moot.peers)
+        seed, n = parts.settings.randbytes(32), len(wanted.roster)
 
         def mix() -> tuple[Batch, bytes, tuple[bytes, ...]]:
             found, order = mixed(np.asarray(batch.array), shown, n, seed)
@@ -342,7 +334,7 @@ class Asking:
             return together, order, together.digests()
 
         mixing: asyncio.Future[Answered[Any]] = asyncio.get_running_loop().create_future()
-        parts.scheduler.work(invitation, wanted.moot.peers[wanted.place], mix, _setter(mixing))
+        parts.scheduler.work(invitation, wanted.roster.peers[wanted.place], mix, _setter(mixing))
         mixture = await mixing
         if mixture.trouble:
             raise ValueError(f"validation rows and inputs cannot be put together: {mixture.trouble}")
@@ -365,14 +357,14 @@ class Asking:
                     text = opened(data, secret, playing.name, member)
                     found[member] = unpack_rows(playing.header, text)
             except ValueError as error:
-                name = playing.moot.names[member]
+                name = playing.roster.names[member]
                 self._parts.log("warning", "no validation rows", member=name, why=str(error))
         return {member: rows for member, rows in found.items() if len(rows)}
 
     def _nobody(self, playing: Playing | None) -> str:
         if playing is None or playing.motion.answer is None:
             return f"{_NOBODY} in time"
-        told = [f"{playing.moot.names[i]}: {why}" for i, why in sorted(playing.refusals.items())]
+        told = [f"{playing.roster.names[i]}: {why}" for i, why in sorted(playing.refusals.items())]
         return "; ".join([_NOBODY, *told[:4]])
 
     def over(self, playing: Playing) -> None:
@@ -389,7 +381,7 @@ class Asking:
         """The invitations under way; rows are sealed until all have answered."""
         found = []
         for playing in self.invitations.values():
-            names, told = playing.moot.names, playing.committed
+            names, told = playing.roster.names, playing.committed
             refused = {names[i]: why for i, why in sorted(playing.refusals.items())}
             found.append(
                 InvitationStatus(
@@ -406,10 +398,10 @@ class Asking:
         """What this node makes of inputs and terms; nobody else is told."""
         why = unchecked = ""
         outside = 0
-        labels = list(terms.labels or (() if terms.answers == "numbers" else self.labels()))
+        labels = list(terms.labels or (() if terms.answers in ("numbers", "text") else self.labels()))
         model = self._parts.own.model
         try:
-            fit = model.fit(batch.schema, batch.columns)
+            fit = model.fit(batch.schema, batch.columns, batch.dtype)
             unchecked = fit.unchecked
             outside = int(fit.outside(fit.arranged(batch.array)).any(axis=1).sum())
             self._prepared(batch, terms)
@@ -431,8 +423,7 @@ class Asking:
                 for column in model.schema
                 if column.name not in given
             ]
-        rows = np.asarray(batch.array[:SHOWN_ROWS], dtype=np.float64)
-        first = [[float(x) if np.isfinite(x) else None for x in row] for row in rows]
+        first = batch.first(SHOWN_ROWS)
         return Checked(
             len(batch), columns, first, batch.missing, outside, labels, why, unchecked, terms.answers
         )

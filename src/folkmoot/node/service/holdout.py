@@ -19,7 +19,8 @@ from folkmoot.aggregation import LARGEST
 from folkmoot.arrays import Array, Bools, Floats, Ints
 from folkmoot.files.array_files import read_arrays
 from folkmoot.files.tabular import open_table, shortened
-from folkmoot.node.service.models import Model, as_labels
+from folkmoot.models.labels import as_labels
+from folkmoot.node.service.models import Model
 from folkmoot.node.session.header import Header
 from folkmoot.node.wire.schema import Alignment, Column, MismatchError, Schema
 
@@ -152,7 +153,8 @@ def read_holdout(path: Path, model: Model) -> Holdout:
             raise ValueError(f"{path} must have the columns of the model, and the label: {error}") from None
         arranged = fit.arranged(rows)
         shown = LabelledRows(arranged.astype(np.float64), truths, model.fit, model.labels is not None)
-        return Holdout(zip(truths, model.predict(arranged), strict=True), shown)
+        said = ["" if each is None else each for each in model.predict(arranged)]  # no label is ""
+        return Holdout(zip(truths, said, strict=True), shown)
     if len(answers) != len(truths) or not truths:
         raise ValueError(
             f"{path} must hold an answer for every label: got {len(answers)} answers, {len(truths)} labels"

@@ -14,6 +14,7 @@ from folkmoot.arrays import Array, Ints
 from folkmoot.node.review import own_rows
 from folkmoot.node.service.voting import Cast, nothing
 from folkmoot.node.session.header import Header
+from folkmoot.node.wire.things import unpacked
 
 AHEAD: Final = 4  # chunks that are on their way, or wait for the model
 _LONGEST: Final = 8.0  # times the first pause after which a chunk is asked for again
@@ -29,6 +30,13 @@ def rows_in(header: Header, index: int) -> int:
 
 def read_chunk(header: Header, index: int, data: bytes) -> Array:
     """The inputs in a chunk; ValueError unless the header names these bytes."""
+    if header.of_things:
+        if hashlib.sha256(data).digest() != header.chunks[index]:
+            raise ValueError(f"chunk {index} must be what the header names")
+        found = unpacked(data, header.dtype, header.schema)
+        if len(found) != rows_in(header, index):
+            raise ValueError(f"chunk {index} must have {rows_in(header, index)} inputs: got {len(found)}")
+        return found
     if len(data) != rows_in(header, index) * header.row_bytes:
         raise ValueError(f"chunk {index} must have as many bytes as its inputs: got {len(data):,}")
     if hashlib.sha256(data).digest() != header.chunks[index]:
@@ -52,6 +60,7 @@ class Inputs:
         self.header, self.places = header, dict[int, int]()
         self._fetch, self._answer, self._own = fetch, answer, own
         self._casts: dict[int, Cast] = {}
+        self._partly: dict[int, Ints] = {}
         self._asked: dict[int, float] = {}  # chunks on their way: when they are asked for again
         self._tries: Counter[int] = Counter()
         self._with_model: set[int] = set()
@@ -109,11 +118,17 @@ class Inputs:
         self._casts[index] = cast
         return cast
 
+    def answered_partly(self, index: int, parts: Sequence[Cast]) -> None:
+        """Take the answers to a part of a chunk, where there is no more time."""
+        votes = [part.votes for part in parts]
+        missing = rows_in(self.header, index) - sum(map(len, votes))
+        self._partly[index] = np.concatenate([*votes, nothing(self.header, missing)])
+
     def ballot(self) -> tuple[Ints, str]:
         """Votes on all inputs, as far as they are there; and why there are not more."""
         header = self.header
         parts = [
-            self._casts[index].votes if index in self._casts else nothing(header, rows_in(header, index))
+            self._casts[index].votes if index in self._casts else self._partly_or_nothing(index)
             for index in range(len(header.chunks))
         ]
         votes = np.concatenate(parts) if parts else nothing(header, header.inputs)
@@ -121,3 +136,7 @@ class Inputs:
         if not self.complete:
             reasons.insert(0, TOO_SLOW if self._with_model else NOT_THERE)
         return votes, reasons[0] if reasons else ""
+
+    def _partly_or_nothing(self, index: int) -> Ints:
+        found = self._partly.get(index)
+        return nothing(self.header, rows_in(self.header, index)) if found is None else found

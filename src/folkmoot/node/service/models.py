@@ -1,4 +1,4 @@
-"""What model a node runs, from a file of skops, ONNX or pickle or a Python function: rows in, labels out.
+"""What model a node runs: of a file of skops, ONNX or pickle, of Python, or behind a service.
 
 Labels travel between nodes as text, so every kind of label must become the same text on every node: a 3 is
 "3" whether a model calls it 3, 3.0 or "3". Nothing heavy is imported before the model that needs it.
@@ -7,24 +7,27 @@ Labels travel between nodes as text, so every kind of label must become the same
 from __future__ import annotations
 
 import errno
-import functools
-import importlib
+import math
 import os
-import re
-import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from folkmoot.aggregation import LARGEST
 from folkmoot.arrays import Array, Floats
+from folkmoot.checks import ArgumentError
 from folkmoot.files.skops_files import told
 from folkmoot.files.tabular import shortened
+from folkmoot.models.labels import as_labels, label_text
+from folkmoot.node.service.choosing import Reply
+from folkmoot.node.service.model_table import SERVICES, ModelTable, read_model_file
 from folkmoot.node.service.schema_files import read_schema, schema_beside
 from folkmoot.node.session.terms import Answers
 from folkmoot.node.wire.schema import (
@@ -37,36 +40,67 @@ from folkmoot.node.wire.schema import (
     check_schema,
     described,
 )
-from folkmoot.sandbox.loading import PICKLES, SUFFIXES, Loaded, columns_of, load, load_sandboxed
+from folkmoot.node.wire.things import RECORDS, TEXTS
+from folkmoot.sandbox.given import given
+from folkmoot.sandbox.loading import (
+    PICKLES,
+    SUFFIXES,
+    Loaded,
+    columns_of,
+    load,
+    load_object,
+    load_object_apart,
+    load_sandboxed,
+)
 from folkmoot.sandbox.process import Sandboxed, WorkerError
+from folkmoot.sandbox.python_objects import is_object, make_current_folder_importable
 from folkmoot.votes import to_levels
 
-KINDS = "FILE.skops, FILE.onnx, FILE.pkl, FILE.joblib or package.module:function"
+if TYPE_CHECKING:
+    from folkmoot.node.service.remote import Remote
+
+KINDS = "FILE.skops, FILE.onnx, FILE.pkl, FILE.joblib, FILE.toml or package.module:object"
 
 _OFF = 1e-3  # by how much probabilities of a row may miss 1: models of float32 do a little
-_FUNCTION = re.compile(r"\w+(\.\w+)*:\w+(\.\w+)*")
 
 
 def load_model(
-    spec: str,
+    spec: str | ModelTable,
     *,
     allow: Sequence[str] = (),
     trust_pickle: bool = False,
     schema: Path | None = None,
     hidden: Path | None = None,
     labels: Sequence[str] | Mapping[str, str] | None = None,
+    columns: Sequence[str] | Mapping[str, str] | None = None,
 ) -> Model:
     """The model that ``spec`` names; ``allow`` has types that a skops file may hold besides harmless ones.
 
+    A table of ``node.toml``, or a file of TOML that holds one, says all of this itself.
+
     ``schema`` is a file that declares its columns; without one, that beside the model, if there is any.
     ``hidden`` is a folder: a model in a file is then loaded and asked in a sandbox, a process that cannot
-    open it. A function is code of this machine's owner, and runs in this process either way. ``labels`` are
+    open it. One in Python is code of this machine's owner: it then has a process too, but it is not confined.
+    ``labels`` are
     those that it knows, where it does not say so; or by each of its labels what the moot calls it.
+    ``columns`` are its columns in the same way.
     """
-    model = _loaded(spec, allow, trust_pickle, hidden)
+    if isinstance(spec, ModelTable):
+        if spec.kind in SERVICES:
+            return _behind_service(spec, hidden)
+        return load_model(
+            spec.spec, allow=spec.allow, trust_pickle=trust_pickle, schema=spec.schema, hidden=hidden,
+            labels=spec.labels, columns=spec.columns,
+        )  # fmt: skip
+    if Path(spec).suffix.lower() == ".toml":
+        model = load_model(read_model_file(Path(spec)), trust_pickle=trust_pickle, hidden=hidden)
+    else:
+        model = _loaded(spec, allow, trust_pickle, hidden)
     declared = schema if schema is not None else schema_beside(spec)
     if declared is not None:
         model.declare(read_schema(declared), str(declared))
+    if columns is not None:
+        model.name_columns(columns)
     if isinstance(labels, Mapping):
         model.rename(labels)
     elif labels is not None:
@@ -78,24 +112,50 @@ def _loaded(spec: str, allow: Sequence[str], trust_pickle: bool, hidden: Path | 
     path, suffix = Path(spec), Path(spec).suffix.lower()
     if suffix in SUFFIXES:
         if suffix in PICKLES and not trust_pickle:
-            raise ValueError(
-                f"model {spec} must be trusted before it is loaded, as unpickling runs whatever code is in "
-                "the file: save it with skops instead, or add --trust-pickle if you made it yourself"
+            raise ArgumentError(
+                "model {model!s} must be trusted before it is loaded, as unpickling runs whatever code is in "
+                "the file: save it with skops instead, or add {trust_pickle} if you made it yourself",
+                model=spec,
             )
         if not path.exists():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), spec)
         if hidden is None:
             if suffix != ".onnx":
-                _make_current_folder_importable()  # types that are allowed may be there
+                make_current_folder_importable()  # types that are allowed may be there
             return _fitted(spec, load(path.read_bytes(), spec, allow))
         try:
             found, worker = load_sandboxed(spec, allow, hidden=hidden)
         except WorkerError as error:
             raise ValueError(f"model {spec} must be one that can be loaded in a sandbox: {error}") from None
         return _fitted(spec, found, worker)
-    if is_function(spec):
-        return _function(spec)
+    if is_object(spec):
+        if hidden is None:
+            return _fitted(spec, load_object(spec))
+        try:
+            return _fitted(spec, *load_object_apart(spec))
+        except WorkerError as error:
+            raise ValueError(f"model {spec} must be one that can be loaded: {error}") from None
     raise ValueError(f"model must be {KINDS}: got {spec!r}")
+
+
+def _behind_service(table: ModelTable, hidden: Path | None) -> Model:
+    from folkmoot.node.service.remote import Remote
+
+    remote = Remote(table, hidden)
+    model = Model(
+        table.spec,
+        remote.predict,
+        labels=remote.labels,
+        names=list(table.columns or ()),
+        chances=None if remote.labels is None else remote.chances,
+        worker=remote.worker,
+        remote=remote,
+    )
+    if table.schema is not None:
+        model.declare(read_schema(table.schema), str(table.schema))
+    if table.columns is not None:
+        model.name_columns(table.columns)
+    return model
 
 
 def _fitted(spec: str, found: Loaded, worker: Sandboxed[Any] | None = None) -> Model:
@@ -108,11 +168,6 @@ def _fitted(spec: str, found: Loaded, worker: Sandboxed[Any] | None = None) -> M
         chances=found.chances,
         worker=worker,
     )
-
-
-def is_function(spec: str) -> bool:
-    """Whether a model is named as a function of a module, and not as a file."""
-    return _FUNCTION.fullmatch(spec) is not None
 
 
 class ModelFacts:
@@ -130,9 +185,25 @@ class ModelFacts:
         """``chances``: whether it gives probabilities."""
         self.spec, self.columns, self.schema, self._has_chances = spec, columns, schema, chances
         self.labels = None if labels is None else list(labels)
+        # Asks it whole prompts, for so many seconds; None: it takes none.
+        self.say: Callable[[Sequence[str], float], Sequence[Reply]] | None = None
 
-    def fit(self, schema: Schema, columns: int) -> Alignment:
+    def fit(self, schema: Schema, columns: int, dtype: str = "<f8") -> Alignment:
         """How inputs with this schema become what the model takes; MismatchError if they cannot."""
+        if dtype == TEXTS:
+            if self.columns is not None:
+                raise MismatchError(
+                    "the inputs are texts, and its model takes columns",
+                    f"the model takes {self.columns} columns, and the inputs are texts",
+                )
+            return replace(align((), schema, columns), unchecked="")
+        if dtype == RECORDS and self.columns is not None and not self.schema:
+            raise MismatchError(
+                "the inputs are records, and its model takes rows of numbers",
+                f"the model takes {self.columns} numbers without names, and the inputs are records",
+            )
+        if dtype == RECORDS and not self.schema:  # it is shown them by name
+            return replace(align((), schema, columns), unchecked="")
         if not self.schema and self.columns is not None and self.columns != columns:
             raise another_number(self.columns, columns)
         return align(self.schema, schema, columns)
@@ -142,7 +213,9 @@ class ModelFacts:
 
         A model that does not say which labels it knows may be a regressor, or one that is told of them.
         """
-        found: list[Answers] = ["numbers", "labels"] if self.labels is None else ["labels"]
+        found: list[Answers] = ["numbers", "labels", "text"] if self.labels is None else ["labels"]
+        if self.labels is None and self.say is not None:
+            found = ["text", "labels", "numbers"]
         return [*found, "probabilities"] if self.labels is not None and self._has_chances else found
 
     def check_answers(self, answers: Answers) -> None:
@@ -154,15 +227,28 @@ class ModelFacts:
                 "its model gives labels, not numbers",
                 f"model {self.spec} gives labels, not numbers: {shortened(self.labels or [])}",
             )
+        if answers == "text":
+            raise MismatchError(
+                "its model gives labels, not texts",
+                f"model {self.spec} gives labels, not texts: {shortened(self.labels or [])}",
+            )
         raise MismatchError(
             "its model gives no probabilities",
             f"model {self.spec} gives no probabilities: it must be an estimator with predict_proba",
         )
 
-    def check(self, schema: Schema, columns: int, answers: Answers) -> None:
+    def check(self, schema: Schema, columns: int, answers: Answers, dtype: str = "<f8") -> None:
         """MismatchError if the model cannot take such columns, or give such answers."""
-        self.fit(schema, columns)
+        self.fit(schema, columns, dtype)
         self.check_answers(answers)
+
+
+class Answered(NamedTuple):
+    """Answers to some rows: a label, a number or probabilities per row, and why rows have none."""
+
+    values: Sequence[Any] | Array
+    reason: str = ""
+    detail: str = ""
 
 
 class Model(ModelFacts):
@@ -178,27 +264,48 @@ class Model(ModelFacts):
         names: Sequence[str] = (),
         chances: Callable[[Array], Any] | None = None,
         worker: Sandboxed[Any] | None = None,
+        remote: Remote | None = None,
     ) -> None:
-        """``worker`` keeps the process in which it is; None: it is in this one."""
-        self.worker = worker
+        """``worker`` keeps the process in which it is; None: it is in this one. ``remote`` asks a service."""
+        self.worker, self._remote = worker, remote
         super().__init__(
             spec, None, columns, tuple(Column(name) for name in names), chances=chances is not None
         )
         self._names: Mapping[str, str] = {}  # of its labels, in the moot
-        self._columns = None if labels is None else self._texts(labels)  # labels by column of probabilities
+        self._framed, self._own_names, self._given = bool(names), list(names), list(names)
+        # Labels by column of probabilities.
+        self._columns = None if labels is None else self._labels(labels)
         self.labels = self._columns
         self._answer, self._chances = answer, chances
+        if remote is not None and remote.takes_prompts:
+            self.say = remote.say
 
     def during(self, wanted: Callable[[], bool]) -> AbstractContextManager[None]:
         """End a sandboxed model that is still at work when its answers are not wanted any more."""
         return nullcontext() if self.worker is None else self.worker.during(wanted)
 
     @property
+    def is_remote(self) -> bool:
+        """Whether a service answers for it."""
+        return self._remote is not None
+
+    @property
+    def at_once(self) -> int:
+        """Rows that it had better be asked about together: a service answers several at the same time."""
+        return 1 if self._remote is None else self._remote.parallel
+
+    @property
+    def usage(self) -> dict[str, int]:
+        """Costs of a service so far; nothing for other models."""
+        return {} if self._remote is None else self._remote.usage
+
+    @property
     def confinement(self) -> str:
         """What keeps it from doing harm, in one line."""
         if self.worker is None:
             return "none: it runs in the node's own process"
-        return self.worker.confinement.in_words()
+        held = self.worker.confinement
+        return "none: code of this node's owner, in a process of its own" if held is None else held.in_words()
 
     def declare(self, schema: Schema, source: str) -> None:
         """Say what the columns are: their names, if the model has none, and units and ranges."""
@@ -207,6 +314,30 @@ class Model(ModelFacts):
         names = [column.name for column in self.schema or schema]
         self.schema = described(names, schema, f"{source} does not have the columns of {self.spec}")
         self.columns = len(schema)
+
+    def name_columns(self, names: Sequence[str] | Mapping[str, str]) -> None:
+        """Give its columns the names that they have in the moot; all in their order, or some by their own."""
+        own = [column.name for column in self.schema]
+        moots = list(names.values()) if isinstance(names, Mapping) else list(names)
+        if own and isinstance(names, Mapping):
+            strange = next((name for name in names if name not in own), None)
+            if strange is not None:
+                raise ValueError(
+                    f"columns of {self.spec} must be among those of the model, {shortened(own)}: "
+                    f"got {strange!r}"
+                )
+            moots = [names.get(name, name) for name in own]
+        many = len(own) or self.columns
+        if many is not None and len(moots) != many:
+            raise ValueError(
+                f"columns of {self.spec} must have names for all {many}, in its order: got {len(moots)}"
+            )
+        described = self.schema or tuple(Column(name) for name in moots)
+        renamed = tuple(
+            msgspec.structs.replace(column, name=name) for column, name in zip(described, moots, strict=True)
+        )
+        check_schema(renamed, len(renamed), f"columns of {self.spec}")
+        self.schema, self.columns = renamed, len(renamed)
 
     def know(self, labels: Sequence[str]) -> None:
         """Say which labels it knows; ValueError if it knows one of them not."""
@@ -230,11 +361,45 @@ class Model(ModelFacts):
         self._names, self._columns = dict(names), [names[label] for label in own]
         self.labels = list(dict.fromkeys(self._columns))
 
-    def predict(self, X: npt.ArrayLike) -> list[str]:
-        """One label a row."""
+    def ask(
+        self,
+        X: npt.ArrayLike,
+        answers: Answers,
+        labels: Sequence[str],
+        seconds: float = math.inf,
+        names: Sequence[str] = (),
+    ) -> Answered:
+        """Ask it as a motion does, with why rows have no vote; a service has so many seconds."""
+        if self._remote is not None:
+            self._remote.seconds = seconds
+        self._given = self._own_names or list(names)
+        values: Sequence[Any] | Array
+        if answers == "labels":
+            values = self.predict(X)
+        elif answers == "numbers":
+            values = self.numbers(X)[:, 0]
+        elif answers == "text":
+            values = self.texts(X)
+        else:
+            values = self.probabilities(X, labels)
+        if self._remote is not None:
+            return Answered(values, self._remote.reason, self._remote.detail)
+        return Answered(values)
+
+    def predict(self, X: npt.ArrayLike) -> list[str | None]:
+        """One label a row; None is no vote."""
         rows = np.asarray(X)
         answers = self._called(self._answer, rows)
         return self._texts(self._one_a_row(answers, len(rows)))
+
+    def texts(self, X: npt.ArrayLike) -> list[str | None]:
+        """One text a row; None where it gives none."""
+        rows = np.asarray(X)
+        found = self._one_a_row(self._called(self._answer, rows), len(rows))
+        for each in found:
+            if each is not None and not isinstance(each, str):
+                raise ValueError(f"model {self.spec} must answer with texts: got {each!r:.60}")
+        return [each if isinstance(each, str) else None for each in found]
 
     def numbers(self, X: npt.ArrayLike, labels: Sequence[str] | None = None) -> Array:
         """(row, 1): a number each; or, with ``labels``, (row, label): the levels of their probabilities.
@@ -246,10 +411,11 @@ class Model(ModelFacts):
             return self._levels(rows, labels)
         answers = self._one_a_row(self._called(self._answer, rows), len(rows))
         try:
-            found = np.array(answers, dtype=np.float64)
+            found = np.array([np.nan if each is None else each for each in answers], dtype=np.float64)
         except (ValueError, TypeError):
             raise ValueError(f"model {self.spec} must answer with numbers: got {answers[0]!r:.60}") from None
-        wrong = ~(np.abs(found) <= LARGEST)
+        missing = np.array([each is None for each in answers], dtype=bool)
+        wrong = ~(np.abs(found) <= LARGEST) & ~missing
         if wrong.any():
             raise ValueError(
                 f"model {self.spec} must answer with numbers within -{LARGEST:g}..{LARGEST:g}: "
@@ -274,6 +440,8 @@ class Model(ModelFacts):
             raise ValueError(
                 f"model {self.spec} must give a probability for each of its {len(known)} labels: {error}"
             ) from None
+        missing = np.atleast_1d(np.isnan(given).all(axis=1))
+        given = np.where(missing[:, None], 1 / len(known), given)
         if not (np.isfinite(given).all() and (given >= 0).all()):
             raise ValueError(f"model {self.spec} must give probabilities: got what is none")
         total = given.sum(axis=1)
@@ -286,11 +454,13 @@ class Model(ModelFacts):
             if label in column:
                 likely[:, column[label]] += given[:, number]
         found = likely.sum(axis=1, keepdims=True)
-        return np.where(found > 0, likely / np.where(found > 0, found, 1.0), np.nan)
+        there = (found > 0) & ~missing[:, None]
+        return np.where(there, likely / np.where(there, found, 1.0), np.nan)
 
     def _called(self, answer: Callable[[Array], Any], rows: Array) -> Any:
         """What the model says to rows, if they are such as it takes."""
-        if rows.ndim != 2:
+        texts = rows.ndim == 1 and rows.dtype == object
+        if rows.ndim != 2 and not (texts and self.columns is None):
             raise ValueError(f"inputs of {self.spec} must be rows of columns: got shape {rows.shape}")
         if self.columns is not None and rows.shape[1] != self.columns:
             raise ValueError(
@@ -302,12 +472,15 @@ class Model(ModelFacts):
             with warnings.catch_warnings():
                 # Fitted on a data frame, asked with an array: the columns are counted above.
                 warnings.filterwarnings("ignore", message="X does not have valid feature names")
-                return answer(rows)
+                if rows.dtype != object:
+                    return answer(rows)
+                if self.worker is not None or self._remote is not None:
+                    return answer(rows, self._given)  # type: ignore[call-arg]
+                return answer(given(rows, self._given, framed=self._framed))
         except Exception as error:
             said = str(error) if isinstance(error, WorkerError) else told(error)
             raise ValueError(
-                f"model {self.spec} must answer {len(rows)} rows of {rows.shape[1]} columns: it failed with "
-                f"{said}"
+                f"model {self.spec} must answer {_described(rows)}: it failed with {said}"
             ) from error
 
     def _one_a_row(self, answers: object, rows: int) -> list[object]:
@@ -322,15 +495,22 @@ class Model(ModelFacts):
             raise ValueError(f"model {self.spec} must answer one label a row, {rows} in all: got {got}")
         return list(array)
 
-    def _texts(self, labels: Iterable[object]) -> list[str]:
-        """Labels as text, if they are labels, and such as the model has said it knows."""
+    def _labels(self, labels: Iterable[object]) -> list[str]:
         try:
-            texts = [_text(label) for label in labels]
+            return as_labels(labels)
         except ValueError as error:
             raise ValueError(f"model {self.spec} must answer with labels: {error}") from None
-        texts = [self._names.get(label, label) for label in texts]
+
+    def _texts(self, labels: Iterable[object]) -> list[str | None]:
+        """Labels as text, if they are labels, and such as the model has said it knows; None stays."""
+        try:
+            texts = [None if label is None else label_text(label) for label in labels]
+        except ValueError as error:
+            raise ValueError(f"model {self.spec} must answer with labels: {error}") from None
+        texts = [None if label is None else self._names.get(label, label) for label in texts]
         known = getattr(self, "labels", None)
-        stranger = None if known is None else next((each for each in texts if each not in known), None)
+        strangers = (each for each in texts if known is not None and each is not None and each not in known)
+        stranger = next(strangers, None)
         if known is not None and stranger is not None:
             raise ValueError(
                 f"model {self.spec} must answer with one of its labels {', '.join(known)}: got {stranger!r}"
@@ -338,61 +518,5 @@ class Model(ModelFacts):
         return texts
 
 
-def as_labels(values: Iterable[object]) -> list[str]:
-    """Labels as text, written as those of models are."""
-    return [_text(value) for value in values]
-
-
-def _text(label: object) -> str:
-    value = label.item() if isinstance(label, np.generic) else label
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bytes):
-        return value.decode()
-    if isinstance(value, (bool, int)):
-        return str(value)
-    if isinstance(value, float) and np.isfinite(value):
-        # As the model's own type shows it: the nearest double of a float32 has digits that nobody meant.
-        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else str(label)
-    raise ValueError(f"a label must be text or a finite number: got {label!r}")
-
-
-def _function(spec: str) -> Model:
-    """A function of a module, of an installed package or in the current folder."""
-    function = imported(spec, "model")
-    columns = columns_of(spec, getattr(function, "columns", None))
-    return Model(spec, function, labels=getattr(function, "labels", None), columns=columns)
-
-
-def imported(spec: str, what: str) -> Callable[..., Any]:
-    """The function that ``package.module:function`` names; ValueError, with ``what`` it is, if none does."""
-    name, _, attribute = spec.partition(":")
-    _make_current_folder_importable()
-    try:
-        module = importlib.import_module(name)
-    except (Exception, SystemExit) as error:
-        if isinstance(error, ModuleNotFoundError) and error.name and f"{name}.".startswith(f"{error.name}."):
-            raise ValueError(
-                f"{what} {spec} must name a module that can be imported: there is no {error.name}, neither "
-                "installed nor in the current folder"
-            ) from None
-        raise ValueError(f"{what} {spec} must name a module that can be imported: {told(error)}") from error
-    try:
-        function = functools.reduce(getattr, attribute.split("."), module)
-    except AttributeError:
-        raise ValueError(f"{what} {spec} must name a function of {name}: there is no {attribute}") from None
-    if not callable(function):
-        predicts = what == "model" and callable(getattr(function, "predict", None))
-        hint = f"; give {spec}.predict" if predicts else ""
-        raise ValueError(
-            f"{what} {spec} must name a function: {attribute} is a {type(function).__name__}{hint}"
-        )
-    found: Callable[..., Any] = function
-    return found
-
-
-def _make_current_folder_importable() -> None:
-    """As with ``python -m``; it stays so, for what a module imports only when it is called."""
-    here = str(Path.cwd())
-    if not {"", here} & set(sys.path):
-        sys.path.insert(0, here)
+def _described(rows: Array) -> str:
+    return f"{len(rows)} texts" if rows.ndim == 1 else f"{len(rows)} rows of {rows.shape[1]} columns"

@@ -12,18 +12,15 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-import msgspec
 import numpy as np
 
 from folkmoot import __version__
-from folkmoot.arrays import Array, Ints
-from folkmoot.node.account import terms_of
 from folkmoot.node.ballots import there
 from folkmoot.node.log import Journal
 from folkmoot.node.membership.identity import Identity
-from folkmoot.node.own import Knowledge
-from folkmoot.node.records import known_votes
+from folkmoot.node.membership.roster import Roster
 from folkmoot.node.review import reviewed
+from folkmoot.node.rosters.following import Following
 from folkmoot.node.service import status as told
 from folkmoot.node.service.admission import (
     ANNOUNCEMENTS,
@@ -34,42 +31,32 @@ from folkmoot.node.service.admission import (
     Admitted,
     Taken,
 )
+from folkmoot.node.service.archive import NodeArchive
 from folkmoot.node.service.asking import Asking, Wanted
 from folkmoot.node.service.early import Early
-from folkmoot.node.service.holdout import number_of
 from folkmoot.node.service.interface import (
-    Archive,
     Checked,
     Column,
     Live,
     Meter,
     ModelFacts,
     NotFoundError,
-    Part,
     PeerStatus,
     Status,
-    Succession,
 )
-from folkmoot.node.service.over_archive import OverArchive
-from folkmoot.node.service.parts import DELTA as DELTA
-from folkmoot.node.service.parts import Hold as Hold
-from folkmoot.node.service.parts import Moot, Parts
-from folkmoot.node.service.parts import Own as Own
-from folkmoot.node.service.parts import Settings as Settings
+from folkmoot.node.service.parts import Hold, Own, Parts, Settings
 from folkmoot.node.service.playing import Playing
 from folkmoot.node.service.scheduling import Scheduler
-from folkmoot.node.service.showing import Showing
 from folkmoot.node.session.frames import MOST_BYTES
 from folkmoot.node.session.header import Header, motion_of
 from folkmoot.node.session.statement import asked
-from folkmoot.node.session.terms import LONGEST_LABEL, MOST_LABELS, RULES
+from folkmoot.node.session.terms import LONGEST_LABEL, MOST_LABELS, RULES, Terms
 from folkmoot.node.storage.database import DamagedError
 from folkmoot.node.storage.retention import Watermarks, until
-from folkmoot.node.storage.storage import Storage
+from folkmoot.node.storage.storage import Part, Storage
 from folkmoot.node.transports.transport import Transport
 from folkmoot.node.wire import messages as m
 from folkmoot.node.wire.batch import Batch
-from folkmoot.votes import UNCOLOURED
 
 LEAST_FREE: Final = 256 << 20  # bytes of the disk that are left to others
 TEND_SECONDS: Final = 5.0
@@ -79,8 +66,8 @@ _HAVE: Final = 1  # the kind of frames that ask for what was lost
 _LONG: Final = (10, 14)  # announcements and labels: what grows with content is counted before it is read
 
 
-class Node(OverArchive):
-    """A running node: ``interface.Service``, over one ``Archive`` of the same storage.
+class Node:
+    """A running node, with the ``archive`` of the same storage.
 
     Make it, call ``start`` once the transport can send, and ``stop`` before the storage is closed. All calls
     come from one thread, that of the transport's clock; ``put``, ``check`` and ``reload`` are coroutines.
@@ -93,11 +80,10 @@ class Node(OverArchive):
         What it remembers; it was looked through (``open_storage``), and nobody else writes motions to it.
     transport : Transport[bytes]
         Its peers by the fingerprints of their certificates, a clock, and a thread for the model. The node
-        attaches itself. If it has ``connected()``, ``latencies()``, ``skews()`` and ``counts``, as ``Mesh``
-        has, ``status`` and ``counts`` tell of them.
-    archive : Archive
-        Answers what is asked about stored motions, rosters and truths; ``Node`` hands these calls on.
-    succession : Succession
+        attaches itself.
+    archive : NodeArchive
+        Answers what is asked about stored motions, rosters and truths.
+    following : Following
         The rosters that the node has gone through. ``Node.start`` calls its ``start``, and hands it frames of
         the kinds ``messages.ROSTERS``, and who was reached; somebody else calls ``look_again``.
     load : callable
@@ -120,8 +106,8 @@ class Node(OverArchive):
         me: Identity,
         storage: Storage,
         transport: Transport[bytes],
-        archive: Archive,
-        succession: Succession,
+        archive: NodeArchive,
+        following: Following,
         load: Callable[[], Own],
         *,
         hold: Hold | None = None,
@@ -129,31 +115,29 @@ class Node(OverArchive):
         meter: Meter | None = None,
         journal: Journal | None = None,
     ) -> None:
-        super().__init__(archive)
+        self.archive = archive
         self.incarnation = 0
         settings, own, log = settings or Settings(), load(), (journal or Journal("error")).bound(node=me.name)
         scheduler = Scheduler(own.model, transport, meter)
         self._parts = Parts(
             me, storage, transport, settings, own, scheduler, log, meter, self._tell_observers
         )
-        self._succession, self._load, self._hold = succession, load, hold
+        self._following, self._load, self._hold = following, load, hold
         self._admission = Admission(
-            me, succession.rosters[-1], transport, own.model, settings.policy, settings.disk
+            me, following.rosters[-1], transport, own.model, settings.policy, settings.disk
         )
         self._asking = Asking(self._parts, self._admission, self)
-        self._showing = Showing(self._parts)
         self._early = Early()
         self._observers: list[Callable[[bytes | None], None]] = []
         self._running: dict[bytes, Playing] = {}
-        self._moots: dict[bytes, Moot] = {}  # by digest, of the rosters that this node has gone through
+        self._held = 0  # rosters that the transport was told of
         self._knows: dict[bytes, tuple[str, ...] | None] = {}  # labels, as peers announced them
         self._seen: dict[bytes, float] = {}
-        self._connected: set[bytes] = set()
         self._told: Counter[tuple[bytes, bytes]] = Counter()  # announcements, by motion and peer
         self._inquired: dict[tuple[bytes, bytes], float] = {}
         self._began = transport.now()
         self._stopped = False
-        self._take_moots()
+        self._take_rosters()
 
     # ---- the node's own life -----------------------------------------------------------------
 
@@ -162,9 +146,9 @@ class Node(OverArchive):
         parts = self._parts
         clock = parts.transport.clock()
         self.incarnation = parts.storage.start(clock)
-        rosters = {digest: moot.roster for digest, moot in self._moots.items()}
+        rosters = {roster.moot: roster for roster in self._following.rosters}
         self._admission.remember(parts.storage.since(clock - LOOKED_BACK), rosters)
-        self._succession.start(self._roster_changed)
+        self._following.start(self._roster_changed)
         parts.transport.attach(self)
         for name in parts.storage.names("open"):
             try:
@@ -187,26 +171,27 @@ class Node(OverArchive):
         now, clock = parts.transport.now(), parts.transport.clock()
         stored = parts.storage.motion(name)
         header = stored.header
-        moot = self._moots.get(header.moot)
-        if moot is None or moot.place is None:
+        roster = next((each for each in self._following.rosters if each.moot == header.moot), None)
+        place = None if roster is None else roster.position(parts.me.fingerprint)
+        if roster is None or place is None:
             parts.storage.stop(name, "its roster is not one of this node any more", clock)
             return None
-        if header.invites and header.asker == moot.place and stored.state == "open":
+        if header.invites and header.asker == place and stored.state == "open":
             parts.storage.stop(name, LOST, clock)
             return None
         remaining = min(stored.ends - clock, header.terms.seconds)  # clocks are set back, too
         announce = m.Announce(stored.data, stored.signature, remaining)
-        batch = self._asking.kept(name, header) if header.asker == moot.place else None
+        batch = self._asking.kept(name, header) if header.asker == place else None
         if stored.state == "open":
             parts.log("info", "motion taken up again", motion=name.hex(), remaining=round(remaining, 3))
         playing = Playing(
-            parts, self, moot, moot.place, announce, header, ends=now + remaining,
-            records=parts.storage.journal(name), said=msgspec.convert(stored.summary, Part),
+            parts, self._over, roster, place, announce, header, ends=now + remaining,
+            records=parts.storage.journal(name), said=stored.part,
             is_over=stored.state != "open", batch=batch,
         )  # fmt: skip
         self._running[name] = playing
         playing.begin()
-        if moot is not self.moot:
+        if roster is not self.roster:
             playing.roster_ended()
         return playing
 
@@ -233,26 +218,24 @@ class Node(OverArchive):
     # ---- rosters -----------------------------------------------------------------------------
 
     @property
-    def moot(self) -> Moot:
-        """The roster in force."""
-        return self._moots[bytes.fromhex(self._succession.rosters[-1].digest)]
+    def roster(self) -> Roster:
+        """The one in force."""
+        return self._following.rosters[-1]
 
-    def _take_moots(self) -> None:
+    def _take_rosters(self) -> None:
         """Speak with the members of the roster in force, and with nobody else."""
-        own, rosters = self._parts.me.fingerprint, list(self._succession.rosters)
-        for roster in rosters:
-            self._moots.setdefault(bytes.fromhex(roster.digest), Moot(roster, roster.position(own)))
+        rosters = list(self._following.rosters)
+        self._held = len(rosters)
         if self._hold is not None:
-            self._hold(rosters[-1:], [bytes.fromhex(each.digest) for each in reversed(rosters)])
+            self._hold(rosters[-1:], [each.moot for each in reversed(rosters)])
 
     def _roster_changed(self) -> None:
         """A proposal, or the roster in force, is another. The motions of the one before end."""
-        before = len(self._moots)
-        if len(self._succession.rosters) > before:
-            self._take_moots()
-            self._admission.enter(self.moot.roster)
+        if len(self._following.rosters) > self._held:
+            self._take_rosters()
+            self._admission.enter(self.roster)
             for playing in list(self._running.values()):
-                if playing.moot is not self.moot:
+                if playing.roster is not self.roster:
                     playing.roster_ended()
             self._asking.go_on()
         self._tell_observers(None)
@@ -270,7 +253,7 @@ class Node(OverArchive):
         self._seen[peer] = parts.transport.clock()
         kind = m.kind_of(frame)
         if kind in m.ROSTERS:
-            self._succession.received(peer, frame)
+            self._following.received(peer, frame)
             return
         if kind in _LONG and not self._admission.hears(peer, len(frame)):
             parts.refuse(peer, "too_often")
@@ -292,19 +275,17 @@ class Node(OverArchive):
         """There is a connection with a peer: it may have missed something."""
         if self._parts.broken or self._stopped:
             return
-        self._connected.add(peer)
-        self._succession.reached(peer)
+        self._following.reached(peer)
         self._say_labels(peer)
         for playing in self._running.values():
-            place = playing.moot.places.get(peer)
+            place = playing.roster.places.get(peer)
             own = playing.header.asker == playing.place and not playing.is_over
             if own and place is not None and place not in playing.committed:
                 self._tell_of(playing, peer, place)
         self._tell_observers(None)
 
-    def unreachable(self, peer: bytes) -> None:
+    def unreachable(self, peer: bytes) -> None:  # noqa: ARG002
         """A peer that cannot be connected to at present."""
-        self._connected.discard(peer)
         self._tell_observers(None)
 
     def _of_session(self, peer: bytes, kind: int, frame: bytes) -> None:
@@ -312,7 +293,7 @@ class Node(OverArchive):
         playing = self._running.get(name)
         if playing is None:
             playing = self._stranger(peer, kind, name, frame)
-        place = None if playing is None else playing.moot.places.get(peer)
+        place = None if playing is None else playing.roster.places.get(peer)
         if playing is not None and place is not None:
             playing.received(place, frame)
 
@@ -352,7 +333,7 @@ class Node(OverArchive):
             self._tell_observers(None)
             return
         playing = self._running.get(message.motion)
-        place = None if playing is None else playing.moot.places.get(peer)
+        place = None if playing is None else playing.roster.places.get(peer)
         if playing is None or place is None:
             self._parts.counts["refused_old_motion"] += 1
         elif isinstance(message, m.Refuse):
@@ -361,7 +342,7 @@ class Node(OverArchive):
             playing.chunk(place, message)
         elif message.index < 0:
             self._tell_of(playing, peer, place)
-        elif self._admission.favour(peer, playing.header.chunk_rows * playing.header.row_bytes):
+        elif self._admission.favour(peer, playing.header.chunk_bytes):
             playing.fetched(place, message.index)
         else:
             self._parts.refuse(peer, "too_often")
@@ -379,7 +360,7 @@ class Node(OverArchive):
         parts, name = self._parts, motion_of(message.header)
         playing = self._running.get(name)
         if playing is not None:
-            if playing.moot.peers[playing.header.asker] == peer:
+            if playing.roster.peers[playing.header.asker] == peer:
                 playing.announced_until(message.remaining)
             return
         known = self._admission.refused(name)
@@ -395,14 +376,14 @@ class Node(OverArchive):
                 return
             if not verdict.confirmed:
                 self._inquire(verdict.asker, name)
-            playing = self._open(self.moot, message, verdict.header, verdict.remaining)
+            playing = self._open(self.roster, message, verdict.header, verdict.remaining)
             playing.confirmed = verdict.confirmed
             return
         parts.refuse(peer, verdict.kind, detail=verdict.detail)
         if verdict.tell is None or verdict.asker is None:
             return
         parts.log("info", "motion refused", motion=name.hex(), why=verdict.tell.reason, detail=verdict.detail)
-        parts.send(bytes.fromhex(verdict.asker.fingerprint), m.encode(verdict.tell))
+        parts.send(verdict.asker.peer, m.encode(verdict.tell))
         if verdict.noted:
             asker = verdict.asker.name
             parts.storage.refused(name, asker, verdict.tell.reason, parts.transport.clock())
@@ -410,28 +391,28 @@ class Node(OverArchive):
     # ---- motions -----------------------------------------------------------------------------
 
     def _open(
-        self, moot: Moot, announce: m.Announce, header: Header, remaining: float,
+        self, roster: Roster, announce: m.Announce, header: Header, remaining: float,
         wanted: Wanted | None = None,
     ) -> Playing:  # fmt: skip
         """Store a motion, tell others if it is this node's, and begin to take part in it."""
         parts, name = self._parts, motion_of(announce.header)
         now, clock = parts.transport.now(), parts.transport.clock()
-        assert moot.place is not None  # noqa: S101 (motions are admitted and put by members)
-        members = [(member.fingerprint, member.name) for member in moot.roster]
+        own = roster.position(parts.me.fingerprint)
+        assert own is not None  # noqa: S101 (motions are admitted and put by members)
+        members = [(member.fingerprint, member.name) for member in roster]
         parts.storage.open_motion(
-            name, announce.header, announce.signature, members, moot.roster.faults, clock, clock + remaining
+            name, announce.header, announce.signature, members, roster.faults, clock, clock + remaining
         )
-        said = Part()
+        said = Part() if wanted is None else wanted.part
         if wanted is not None:
-            parts.storage.amend(name, **wanted.summary)
-            said = msgspec.convert(wanted.summary, Part)
+            parts.storage.amend(name, fell_back=said.fell_back, order=said.order)
             frame = m.encode(announce)
-            for place, peer in enumerate(moot.peers):
-                if place != moot.place:
+            for place, peer in enumerate(roster.peers):
+                if place != own:
                     parts.send(peer, frame)
         parts.log("info", "motion heard" if wanted is None else "motion put", motion=name.hex())
         playing = Playing(
-            parts, self, moot, moot.place, announce, header, ends=now + remaining, said=said,
+            parts, self._over, roster, own, announce, header, ends=now + remaining, said=said,
             batch=None if wanted is None else wanted.batch,
         )  # fmt: skip
         self._running[name] = playing
@@ -444,12 +425,12 @@ class Node(OverArchive):
         """Put a motion of this node."""
         data, seconds = wanted.header.encoded(), wanted.header.terms.seconds
         signature = self._parts.me.key.sign(asked(motion_of(data)))
-        return self._open(wanted.moot, m.Announce(data, signature, seconds), wanted.header, seconds, wanted)
+        return self._open(wanted.roster, m.Announce(data, signature, seconds), wanted.header, seconds, wanted)
 
     def under_way(self) -> list[Taken]:
         """The motions under way, as they count."""
         return [
-            Taken(playing.moot.peers[playing.header.asker], playing.confirmed)
+            Taken(playing.roster.peers[playing.header.asker], playing.confirmed)
             for playing in self._running.values()
             if not playing.is_over
         ]
@@ -457,48 +438,10 @@ class Node(OverArchive):
     def announced_labels(self) -> list[Sequence[str]]:
         """The labels of the models of other members, as they announced them."""
         own = self._parts.own.model.labels
-        found = [self._knows.get(peer) or () for peer in self.moot.peers]
+        found = [self._knows.get(peer) or () for peer in self.roster.peers]
         return [*found, own or ()]
 
-    # ---- what a motion asks of its node ------------------------------------------------------
-
-    def rows_to_show(self, playing: Playing) -> tuple[bytes, str]:
-        """The ballot of this node in answer to an invitation, and why it shows nothing."""
-        return self._showing.ballot(playing.name, playing.header, playing.place)
-
-    def rows_shown(self, playing: Playing) -> tuple[Array, Ints] | None:
-        """The rows that it has shown for a motion."""
-        return self._showing.shown(playing.name, playing.header)
-
-    def order_of(self, name: bytes) -> bytes:
-        """The order of inputs and validation rows in a motion of this node."""
-        return bytes.fromhex(msgspec.convert(self._parts.storage.motion(name).summary, Part).order)
-
-    def rounds_of(self, playing: Playing) -> dict[str, Any]:
-        """What is kept of the talk of a motion."""
-        talk = playing.motion.talk
-        if talk is None:
-            return {}
-        return {"rounds": msgspec.to_builtins(told.rounds_of(playing)), "rounds_played": talk.round}
-
-    def knowledge(self, header: Header, moot: Moot) -> Knowledge:
-        """What this node knows of its own model, and of others."""
-        parts, terms = self._parts, header.terms
-        truth, said = zip(*parts.own.holdout.pairs, strict=True) if len(parts.own.holdout) else ((), ())
-        if terms.answers == "numbers":
-            return Knowledge(np.array([*map(number_of, said)]), np.array([*map(number_of, truth)]))
-        number = {label: place for place, label in enumerate(terms.labels)}
-        known = [i for i, label in enumerate(truth) if label in number]
-        members = [member.fingerprint for member in moot.roster]
-        record, record_truth = known_votes(parts.storage, members, terms.labels)
-        return Knowledge(
-            np.array([number.get(said[i], UNCOLOURED) for i in known], dtype=np.int64),
-            np.array([number[truth[i]] for i in known], dtype=np.int64),
-            record,
-            record_truth,
-        )
-
-    def over(self, playing: Playing) -> None:
+    def _over(self, playing: Playing) -> None:
         """A motion is over: it was decided, or its asker waits no longer."""
         parts, header = self._parts, playing.header
         parts.counts["motions_over"] += 1
@@ -517,28 +460,28 @@ class Node(OverArchive):
         tables, header = playing.motion.tables, playing.header
         if not tables:
             return
-        votes = reviewed(header, tables[0], len(playing.moot.peers)).asked
+        votes = reviewed(header, tables[0], len(playing.roster)).asked
         if votes is not None:
             whole = np.asarray(there(header.terms.answers, votes).all(axis=1))
             for member in tables[0]:
-                self._parts.of(playing.moot.peers[member])["abstained"] += int(not whole[member])
+                self._parts.of(playing.roster.peers[member])["abstained"] += int(not whole[member])
 
-    # ---- Service -----------------------------------------------------------------------------
+    # ---- what is asked of it -----------------------------------------------------------------------------
 
     def find(self, prefix: str) -> bytes:
         """The motion whose name begins so, also one that waits for its place."""
         waiting = [wanted.name for wanted in self._asking.waiting if wanted.name.hex().startswith(prefix)]
         if len(waiting) == 1 and len(prefix) >= 4:
             return waiting[0]
-        return super().find(prefix)
+        return self.archive.find(prefix)
 
-    async def put(self, batch: Batch, terms: Any) -> bytes:
+    async def put(self, batch: Batch, terms: Terms) -> bytes:
         """Put a motion; its name. One that finds no place waits for it."""
-        return await self._asking.put(batch, terms_of(terms))
+        return await self._asking.put(batch, terms)
 
-    async def check(self, batch: Batch, terms: Any) -> Checked:
+    async def check(self, batch: Batch, terms: Terms) -> Checked:
         """What this node makes of inputs and terms; nothing is put, and nobody else is told."""
-        return self._asking.check(batch, terms_of(terms))
+        return self._asking.check(batch, terms)
 
     async def reload(self) -> ModelFacts:
         """Load model, holdout and weights again; ValueError if that cannot be: the old ones stay."""
@@ -546,13 +489,13 @@ class Node(OverArchive):
         try:
             own = await asyncio.to_thread(self._load)
         except OSError as error:
-            raise ValueError(f"the model cannot be loaded: {error}") from None
+            where = f"{error.filename}: " if error.filename else ""
+            raise ValueError(f"the model cannot be loaded: {where}{error.strerror or error}") from None
         parts.own = own
         parts.scheduler.swap(own.model)
         self._admission.model = own.model
-        for peer in self.moot.peers:
-            if peer in self._connected:
-                self._say_labels(peer)
+        for peer in parts.transport.connected():
+            self._say_labels(peer)
         self._tell_observers(None)
         return self.facts()
 
@@ -560,8 +503,8 @@ class Node(OverArchive):
         """What its own model takes and answers."""
         model = self._parts.own.model
         kinds = model.kinds()
-        columns = [Column(each.name, each.unit, each.low, each.high) for each in model.schema]
-        rules = [rule for kind in kinds for rule in RULES[kind]]
+        columns = [Column(each.name, each.unit, each.low, each.high, each.kind) for each in model.schema]
+        rules = list(dict.fromkeys(rule for kind in kinds for rule in RULES[kind]))
         return ModelFacts(model.labels, columns, model.columns, kinds, rules)
 
     def live(self, motion: bytes) -> Live | None:
@@ -578,9 +521,9 @@ class Node(OverArchive):
         """What is told of a motion when it begins."""
         playing, wanted = self._running.get(motion), self._asking.waits(motion)
         if playing is not None:
-            return told.opening_of(playing.header, playing.moot.names)
+            return told.opening_of(playing.header, playing.roster.names)
         if wanted is not None:
-            return told.opening_of(wanted.header, wanted.moot.names)
+            return told.opening_of(wanted.header, wanted.roster.names)
         if self._parts.storage.knows(motion):
             stored = self._parts.storage.motion(motion)
             return told.opening_of(stored.header, stored.names)
@@ -596,11 +539,11 @@ class Node(OverArchive):
 
     def counts(self) -> Mapping[str, int]:
         """What is counted since the start, by name."""
-        return self._parts.counts + Counter[str](getattr(self._parts.transport, "counts", {}))
+        return self._parts.counts + self._parts.transport.counts
 
     def status(self) -> Status:
         """How it is."""
-        parts, moot, roster = self._parts, self.moot, self._archive.roster()
+        parts, roster, news = self._parts, self.roster, self.archive.roster()
         now = parts.transport.now()
         going = [playing for playing in self._running.values() if not playing.is_over]
         own = [playing for playing in going if playing.header.asker == playing.place]
@@ -608,11 +551,11 @@ class Node(OverArchive):
         return Status(
             node=parts.me.name,
             version=__version__,
-            moot=moot.roster.digest,
-            participants=len(moot.peers),
-            quorum=moot.members.quorum,
+            moot=roster.digest,
+            participants=len(roster),
+            quorum=roster.members.quorum,
             seconds=round(now - self._began, 3),
-            peers=[self._peer(peer, name) for peer, name in zip(moot.peers, moot.names, strict=True)
+            peers=[self._peer(peer, name) for peer, name in zip(roster.peers, roster.names, strict=True)
                    if name != parts.me.name],
             motions=[told.motion_status(playing, now) for playing in going],
             own_motions=(len(own), MOST_OPEN_EACH),
@@ -621,11 +564,11 @@ class Node(OverArchive):
             disk=(parts.storage.used(), parts.settings.disk),
             has_room=parts.storage.has_room,
             model=parts.scheduler.status(),
-            epoch=moot.roster.epoch,
-            present=moot.place is not None,
-            rosters=len({playing.header.moot for playing in going} | {moot.digest}),
-            proposals=roster.proposals,
-            accused=[each.against for each in roster.evidence],
+            epoch=roster.epoch,
+            present=roster.position(parts.me.fingerprint) is not None,
+            rosters=len({playing.header.moot for playing in going} | {roster.moot}),
+            proposals=news.proposals,
+            accused=[each.participant for each in news.evidence],
             invitations=self._asking.invitation_status(now),
             audit=parts.storage.audit.head(),
             labels=labels,
@@ -633,18 +576,15 @@ class Node(OverArchive):
 
     def _peer(self, peer: bytes, name: str) -> PeerStatus:
         parts, counted = self._parts, self._parts.of(peer)
-        transport: Any = parts.transport
-        connected = transport.connected() if hasattr(transport, "connected") else self._connected
-        latencies = transport.latencies() if hasattr(transport, "latencies") else {}
-        skews = transport.skews() if hasattr(transport, "skews") else {}
+        connected = peer in parts.transport.connected()
         may, limits, (motions, rows) = self._admission.access_of(name)
         labels = self._knows.get(peer)
         return PeerStatus(
             name=name,
-            connected=peer in connected,
-            benched=peer not in connected and peer in self._seen,
-            latency=latencies.get(peer),
-            skew=skews.get(peer),
+            connected=connected,
+            benched=not connected and peer in self._seen,
+            latency=parts.transport.latencies().get(peer),
+            skew=parts.transport.skews().get(peer),
             frames=counted["frames"],
             refused=counted["refused"],
             abstained=counted["abstained"],

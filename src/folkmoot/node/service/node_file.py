@@ -11,11 +11,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from folkmoot.checks import ArgumentError, one_of
 from folkmoot.node.membership import identity
 from folkmoot.node.membership.fields import read_toml
 from folkmoot.node.membership.identity import SETTINGS
-from folkmoot.node.service.models import as_labels, is_function
+from folkmoot.node.membership.roster import Roster
+from folkmoot.node.service.label_names import labels_in, texts_in
+from folkmoot.node.service.model_table import ModelTable, read_model_table
 from folkmoot.node.service.policy import Policy
+from folkmoot.sandbox.python_objects import is_object
+from folkmoot.texts.choosing import CHOOSE, Choose
 
 
 @dataclass(frozen=True)
@@ -28,8 +33,8 @@ class NodeFile:
         The file.
     roster : Path or None
         Who takes part.
-    model : str or None
-        A model file, or ``package.module:function``.
+    model : str, ModelTable or None
+        A model file, ``package.module:object``, or what ``[model]`` says.
     labels : tuple of str, mapping or None
         The labels that the model knows, where it does not say so; or those of the moot by its labels.
     allow : tuple of str
@@ -42,29 +47,43 @@ class NodeFile:
         What members' answers weigh, in a weights file.
     holdout : Path or None
         Labelled rows, or labels and answers, that show how good the model is.
+    choose : {"own-model", "embedding", "same"}
+        How the node chooses among proposed texts.
     """
 
     path: Path
     roster: Path | None = None
-    model: str | None = None
+    model: str | ModelTable | None = None
     labels: tuple[str, ...] | Mapping[str, str] | None = None
     allow: tuple[str, ...] = ()
     policy: Policy = field(default_factory=Policy)
     schema: Path | None = None
     weights: Path | None = None
     holdout: Path | None = None
+    choose: Choose = "own-model"
 
     def chosen_roster(self, option: Path | None) -> Path:
-        """The roster given at the prompt, or that of the file; ValueError if there is none."""
+        """The roster given at the prompt, or that of the file; ValueError if none is named."""
         found = self.roster if option is None else option
         if found is None:
-            raise ValueError(
-                "a node must have a roster: give --roster ROSTER.toml, or write "
-                f'roster = "../roster.toml" into {self.path}'
+            raise ArgumentError(
+                'a node must have a roster: give {roster}, or write roster = "../roster.toml" into {path!s}',
+                path=self.path,
             )
-        return found
+        return Path(os.path.normpath(found))
 
-    def chosen_model(self) -> str:
+    def read_roster(self, option: Path | None) -> Roster:
+        """That roster; ValueError, with how it is made, if it is not there."""
+        path = self.chosen_roster(option)
+        if not path.exists():
+            raise ArgumentError(
+                "there is no roster in {path!s} yet: folkmoot roster make *.line --out {path!s} makes it "
+                "from the lines of all; if it is elsewhere, give {roster}",
+                path=path,
+            )
+        return Roster.read(path)
+
+    def chosen_model(self) -> str | ModelTable:
         """The model; ValueError if the file names none."""
         if self.model is None:
             raise ValueError(f'a node must have a model: write model = "model.skops" into {self.path}')
@@ -78,55 +97,34 @@ def read_node_file(folder: Path) -> NodeFile:
         identity.load(folder)  # says what there is instead
     table = read_toml(path)
     try:
-        roster, model, schema, weights, holdout = (
-            _text(table, key) for key in ("roster", "model", "schema", "weights", "holdout")
+        roster, schema, weights, holdout = (
+            _text(table, key) for key in ("roster", "schema", "weights", "holdout")
         )
         return NodeFile(
             path,
             None if roster is None else folder / roster,
-            model if model is None or is_function(model) else os.path.normpath(folder / model),
-            _labels(table["labels"]) if "labels" in table else None,
-            _texts(table.get("allow", []), "allow", '["package.module.Type"]'),
+            _model(table, folder),
+            labels_in(table["labels"]) if "labels" in table else None,
+            texts_in(table.get("allow", []), "allow", '["package.module.Type"]'),
             Policy.read(table.get("policy", {}), folder),
             None if schema is None else folder / schema,
             None if weights is None else folder / weights,
             None if holdout is None else folder / holdout,
+            one_of("choose", table.get("choose", CHOOSE[0]), CHOOSE),  # type: ignore[arg-type]
         )
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 
 
-def _labels(value: object) -> tuple[str, ...] | dict[str, str]:
-    if isinstance(value, dict):
-        return label_map(value)
-    wanted = 'labels must be a list of two or more different labels, such as ["no", "yes"]'
-    if not isinstance(value, list):
-        raise ValueError(f"{wanted}, or a table: got {value!r}")
-    try:
-        found = tuple(as_labels(value))
-    except ValueError as error:
-        raise ValueError(f"{wanted}: {error}") from None
-    if len(found) < 2 or len(set(found)) < len(found):
-        raise ValueError(f"{wanted}: got {value!r}")
-    return found
-
-
-def label_map(table: dict[str, Any]) -> dict[str, str]:
-    """What the moot calls each label of the model; ValueError if that is none."""
-    wrong = next((key for key, value in table.items() if not isinstance(value, str) or not value), None)
-    if wrong is not None or len(set(table.values())) < 2:
-        got = "fewer than two" if wrong is None else f"{wrong} = {table[wrong]!r}"
-        raise ValueError(
-            'labels must give the name of each label of the model in the moot, such as 0 = "no", and two '
-            f"or more of them: got {got}"
-        )
-    return table
-
-
-def _texts(value: object, key: str, such_as: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise ValueError(f"{key} must be a list of texts, such as {such_as}: got {value!r}")
-    return tuple(value)
+def _model(table: dict[str, Any], folder: Path) -> str | ModelTable | None:
+    """What ``model`` names: a text, or a table of its own, which then says all about the model."""
+    if not isinstance(table.get("model"), dict):
+        model = _text(table, "model")
+        return model if model is None or is_object(model) else os.path.normpath(folder / model)
+    beside = next((key for key in ("labels", "allow", "schema") if key in table), None)
+    if beside is not None:
+        raise ValueError(f"{beside} must stand in [model], as there is one: got it outside")
+    return read_model_table(table["model"], folder)
 
 
 def _text(table: dict[str, Any], key: str) -> str | None:

@@ -17,22 +17,24 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from folkmoot.extras import to_install
+from folkmoot.checks import ArgumentError
 from folkmoot.files.weight_files import read_weight_file
+from folkmoot.machine import to_install
 from folkmoot.node.log import Journal
 from folkmoot.node.membership import identity
 from folkmoot.node.membership.fields import parse_address
-from folkmoot.node.membership.identity import CERTIFICATE, KEY, SETTINGS, Identity
+from folkmoot.node.membership.identity import CERTIFICATE, KEY, Identity
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.rosters.chronicle import Chronicle
 from folkmoot.node.rosters.following import Following
 from folkmoot.node.service.archive import NodeArchive
 from folkmoot.node.service.holdout import Holdout, read_holdout
 from folkmoot.node.service.models import load_model
-from folkmoot.node.service.node import Node, Own, Settings
+from folkmoot.node.service.node import Node
 from folkmoot.node.service.node_file import read_node_file
+from folkmoot.node.service.parts import Own, Settings
 from folkmoot.node.storage.database import DamagedError, FullError
 from folkmoot.node.storage.retention import DISK
 from folkmoot.node.storage.storage import Storage, open_storage
@@ -44,7 +46,6 @@ WATCHED: Final = 1.0  # seconds after which proposals that a command has stored 
 _Opened = TypeVar("_Opened")
 
 if TYPE_CHECKING:
-    from folkmoot.node.service.interface import Archive
     from folkmoot.node.web.door import Page
     from folkmoot.node.web.metrics import Metrics
 
@@ -100,7 +101,7 @@ def run(given: Operation, journal: Journal | None = None) -> None:
     os.umask(0o077)  # what a node stores is its owner's business
     me = identity.load(given.folder)
     told = read_node_file(given.folder)
-    root = Roster.read(told.chosen_roster(given.roster))
+    root = told.read_roster(given.roster)
     told.chosen_model()  # said before anything is opened
     with locked(given.folder), asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(_run(given, me, root, page, log))
@@ -123,7 +124,7 @@ def own_of(given: Operation) -> Own:
             f"validation_rows in [policy] of {told.path} must be 0 unless the node has rows to show: "
             "write holdout = FILE there, with rows and labels that the model has not seen"
         )
-    return Own(model, holdout, {} if told.weights is None else read_weight_file(told.weights))
+    return Own(model, holdout, {} if told.weights is None else read_weight_file(told.weights), told.choose)
 
 
 def door_of_nodes() -> ModuleType:
@@ -157,14 +158,15 @@ def is_running(folder: Path) -> bool:
         return True
 
 
-async def bound(opening: Awaitable[_Opened], address: str, where: str) -> _Opened:
+async def bound(opening: Awaitable[_Opened], address: str, option: str) -> _Opened:
     """Open a socket, or say what is wrong with the address."""
     try:
         return await opening
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            raise ValueError(
-                f"{address} is in use by another program: stop it, or give another address with {where}"
+            raise ArgumentError(
+                f"{{where!s}} is in use by another program: stop it, or give another with {{{option}}}",
+                where=address,
             ) from None
         raise ValueError(f"cannot listen on {address}: {error.strerror or error}") from None
 
@@ -177,10 +179,10 @@ async def _run(given: Operation, me: Identity, root: Roster, page: Page | None, 
     async with AsyncExitStack() as opened:
         storage = _opened_storage(given, me, log)
         opened.callback(storage.close)
-        chronicle = Chronicle(storage, root, time.time())
+        chronicle = Chronicle(storage, root)
         told = read_node_file(given.folder)
         members = {member.name for roster in chronicle.rosters for member in roster}
-        told.policy.access.check(members, told.path)
+        told.policy.check_names(members, told.path)
         roster = _newest_with(me, chronicle, given.folder)
         place = roster.position(me.fingerprint)
         assert place is not None  # noqa: S101 (it is in this one)
@@ -188,17 +190,15 @@ async def _run(given: Operation, me: Identity, root: Roster, page: Page | None, 
         mesh = Mesh(roster, place, *files, log)
         opened.push_async_callback(mesh.close)
         transport = mesh if given.lies is None else given.lies(mesh, me, roster)
-        following = Following(
-            chronicle, transport, me, rng=random.SystemRandom(), counts=mesh.counts, log=log
-        )
+        following = Following(chronicle, transport, me, rng=random.SystemRandom(), log=log)
         metrics = _metrics(log)
-        archive = cast("Archive", NodeArchive(storage, chronicle, me))
-        node: Any = Node(
+        archive = NodeArchive(storage, chronicle, me)
+        node = Node(
             me, storage, transport, archive, following, partial(own_of, given),
             hold=mesh.hold, settings=Settings(told.policy, given.disk), meter=metrics, journal=log,
         )  # fmt: skip
         listen = given.listen or me.listen
-        await bound(mesh.listen(*parse_address(listen, any_port=True)), listen, f"listen in {SETTINGS}")
+        await bound(mesh.listen(*parse_address(listen, any_port=True)), listen, "listen")
         node.start()
         opened.callback(_stopped, node)
         log.write(
@@ -210,7 +210,7 @@ async def _run(given: Operation, me: Identity, root: Roster, page: Page | None, 
         door = await bound(
             door_of_nodes().serve(node, given.folder, page=page, metrics=metrics, journal=log),
             given.page or "",
-            "--page",
+            "page",
         )
         opened.push_async_callback(door.close)
         _reload_on_hangup(loop, node, log)
@@ -255,7 +255,7 @@ def _newest_with(me: Identity, chronicle: Chronicle, folder: Path) -> Roster:
     )
 
 
-def _stopped(node: Any) -> None:
+def _stopped(node: Node) -> None:
     with suppress(sqlite3.Error, FullError, DamagedError):
         node.stop()
 
@@ -293,7 +293,7 @@ def _stop_on_signals_and_failures(
     loop.set_exception_handler(failed)
 
 
-def _reload_on_hangup(loop: asyncio.AbstractEventLoop, node: Any, log: Journal) -> None:
+def _reload_on_hangup(loop: asyncio.AbstractEventLoop, node: Node, log: Journal) -> None:
     async def reload() -> None:
         try:
             await node.reload()

@@ -1,4 +1,4 @@
-"""What the motions of one node share: its world, storage and model, and the rosters it has held."""
+"""The world, storage and model that all motions of one node share."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 from folkmoot.node.membership.identity import Identity
-from folkmoot.node.membership.members import members_of
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.service.holdout import Holdout
 from folkmoot.node.service.interface import Meter
 from folkmoot.node.service.models import Model
 from folkmoot.node.service.policy import Policy
 from folkmoot.node.service.scheduling import Scheduler
-from folkmoot.node.session.statement import Members
 from folkmoot.node.storage.retention import DISK
 from folkmoot.node.storage.storage import Storage
 from folkmoot.node.transports.transport import Transport
+from folkmoot.texts.choosing import Choose
 
 DELTA: Final = 0.25  # seconds that a frame takes at the most, while all is well
 
@@ -40,11 +38,14 @@ class Own:
     weights : mapping of str to float
         What members' votes weigh where this node asks for weights, by fingerprint, from a weights file; with
         none they follow from the truths that this node was told.
+    choose : {"own-model", "embedding", "same"}
+        How it chooses among proposed texts. A model that takes no prompts stays with its own text.
     """
 
     model: Model
     holdout: Holdout = field(default_factory=Holdout)
     weights: dict[str, float] = field(default_factory=dict)
+    choose: Choose = "own-model"
 
 
 @dataclass(frozen=True)
@@ -68,39 +69,6 @@ class Settings:
     disk: int = DISK
     delta: float = DELTA
     randbytes: Callable[[int], bytes] = os.urandom
-
-
-@dataclass(frozen=True, eq=False)
-class Moot:
-    """A roster as the motions under it need it; ``place`` is this node's own, None if it has none."""
-
-    roster: Roster
-    place: int | None
-
-    @cached_property
-    def digest(self) -> bytes:
-        """What a header names it by."""
-        return bytes.fromhex(self.roster.digest)
-
-    @cached_property
-    def members(self) -> Members:
-        """How many there are, how many may lie, and their keys."""
-        return members_of(self.roster)
-
-    @cached_property
-    def peers(self) -> list[bytes]:
-        """The fingerprints of all members, by place."""
-        return [bytes.fromhex(member.fingerprint) for member in self.roster]
-
-    @cached_property
-    def places(self) -> dict[bytes, int]:
-        """The places of fingerprints."""
-        return {peer: place for place, peer in enumerate(self.peers)}
-
-    @cached_property
-    def names(self) -> list[str]:
-        """What members are called, by place."""
-        return [member.name for member in self.roster]
 
 
 @dataclass

@@ -9,22 +9,31 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from folkmoot.arrays import Array, Ints
+import msgspec
+import numpy as np
+
+from folkmoot.aggregation.texts import Candidate, Choice
+from folkmoot.arrays import Array
 from folkmoot.node.certificate import certificate_of, verify
+from folkmoot.node.choices import pack_choices, proposals
 from folkmoot.node.evidence import what_of
-from folkmoot.node.own import Knowledge, OwnVotes, final_votes
+from folkmoot.node.membership.roster import Roster
+from folkmoot.node.own import OwnVotes, final_votes
+from folkmoot.node.records import knowledge
 from folkmoot.node.review import ballots_of, first_ballot
+from folkmoot.node.service.choosing import Chosen, chosen_by, question_of
 from folkmoot.node.service.inputs import Inputs
-from folkmoot.node.service.interface import Part
 from folkmoot.node.service.models import Model
-from folkmoot.node.service.parts import Moot, Parts
+from folkmoot.node.service.parts import Parts
 from folkmoot.node.service.scheduling import Answered, Question
+from folkmoot.node.service.showing import rows_shown, rows_to_show
 from folkmoot.node.service.voting import Cast, votes_on
 from folkmoot.node.session.header import Header
 from folkmoot.node.session.motion import Motion
-from folkmoot.node.session.statement import Kind
+from folkmoot.node.session.statement import NIL, Kind
+from folkmoot.node.storage.storage import Part, Round
 from folkmoot.node.wire.batch import Batch
 from folkmoot.node.wire.messages import (
     LONGEST_REASON,
@@ -37,33 +46,14 @@ from folkmoot.node.wire.messages import (
     refusal,
 )
 
-MARGIN: Final = 3  # delta before the window of a poll ends in which a member commits to what it has
+# Delta before the window of a poll ends in which a member commits to what it has: one until it knows of the
+# motion, one until others hold its commitment, two for which they have held it when they judge a set.
+MARGIN: Final = 4
 FETCHES: Final = 8  # times that a peer may have a chunk
 LINGER: Final = 60.0  # seconds after the end of a motion in which it is kept in memory
 REPLACED: Final = "its roster was replaced before it was decided"
+_TO_COME_BACK: Final = 0.5  # seconds before that in which the answers of a service must be there
 _MOST_REASONS: Final = 4  # refusals that a member may send in one motion, beside one of each other
-
-
-class Company(Protocol):
-    """What a motion asks of its node."""
-
-    def rows_to_show(self, playing: Playing) -> tuple[bytes, str]:
-        """The ballot of this node in answer to an invitation, and why it shows nothing."""
-
-    def rows_shown(self, playing: Playing) -> tuple[Array, Ints] | None:
-        """The rows that it has shown for a motion, as its inputs have them, and their truths."""
-
-    def order_of(self, name: bytes) -> bytes:
-        """The order of inputs and validation rows in a motion of this node."""
-
-    def knowledge(self, header: Header, moot: Moot) -> Knowledge:
-        """What this node knows of its own model, and of others."""
-
-    def rounds_of(self, playing: Playing) -> dict[str, Any]:
-        """What is kept of the talk of a motion."""
-
-    def over(self, playing: Playing) -> None:
-        """A motion is over: it was decided, or its asker waits no longer."""
 
 
 class Playing:
@@ -72,8 +62,8 @@ class Playing:
     def __init__(
         self,
         parts: Parts,
-        company: Company,
-        moot: Moot,
+        over: Callable[[Playing], None],
+        roster: Roster,
         place: int,
         announce: Announce,
         header: Header,
@@ -84,13 +74,15 @@ class Playing:
         said: Part | None = None,
         is_over: bool = False,
     ) -> None:
-        """``place`` is this node's, ``ends`` when the asker stops waiting, by the transport's clock.
+        """``over`` is told when the motion was decided, or its asker waits no longer.
+
+        ``place`` is this node's, ``ends`` when the asker stops waiting, by the transport's clock.
 
         ``records`` are the journal of a motion that is taken up again, ``said`` what the node said of it.
         One that ``is_over`` is taken up for those who still ask about it.
         """
         now, holdout = parts.transport.now(), parts.own.holdout
-        self.parts, self.moot, self.place, self.header = parts, moot, place, header
+        self.parts, self.roster, self.place, self.header = parts, roster, place, header
         self.announce, self.ends, self.began = announce, ends, now
         self.confirmed = header.asker == place  # whether its asker itself has told of it
         self.is_over = is_over  # for who waits: decided, or past the deadline
@@ -98,16 +90,21 @@ class Playing:
         self.shares: dict[str, float] = {}  # of the first votes, by label, once somebody has looked
         self.reason = "" if said is None else said.abstained
         self.motion = Motion(
-            header, moot.members, place, parts.me.key.sign, delta=parts.settings.delta, records=records,
+            header, roster.members, place, parts.me.key.sign, delta=parts.settings.delta, records=records,
             now=now, seed=parts.settings.randbytes(32), holdout=(holdout.right, len(holdout)),
         )  # fmt: skip
         self.name = self.motion.name
-        self._company = company
+        self._tell_over = over
         self._batch = batch
         self._inputs: Inputs | None = None
+        self._rows: dict[
+            int, Array
+        ] = {}  # by chunk, of texts for the choices, with validation rows for weights
+        self._choosing = False
         self._busy: int | None = None  # the poll for which votes are being made
         self._cancel: Callable[[], None] | None = None
         self._wakes = math.inf
+        self._is_computing = False
         self._accused: set[int] = set()
         self._alarms: set[int] = set()
         self._read: Counter[int] = Counter()  # refusals, by who sent them
@@ -147,11 +144,11 @@ class Playing:
         that nobody need wait for this member; a commitment that comes nevertheless cancels that.
         """
         member, self._received = message.member, self._received + len(message.reason)
-        n = len(self.moot.peers)
+        n = len(self.roster)
         if member >= n or member == self.place or self._read[peer] >= n + _MOST_REASONS:
             return
         self._read[peer] += 1
-        if not self.moot.members.verify(member, message.words, message.signature):
+        if not self.roster.members.verify(member, message.words, message.signature):
             raise ValueError("a refusal must be signed by its member")
         new = member not in self.refusals
         self.refusals[member] = message.reason
@@ -243,12 +240,12 @@ class Playing:
 
     def _transmit(self, peer: int, frame: bytes) -> None:
         self._sent += len(frame)
-        self.parts.send(self.moot.peers[peer], frame)
+        self.parts.send(self.roster.peers[peer], frame)
 
     @property
     def others(self) -> list[int]:
         """All other members."""
-        return [peer for peer in range(len(self.moot.peers)) if peer != self.place]
+        return [peer for peer in range(len(self.roster)) if peer != self.place]
 
     def settle(self) -> None:
         """Store, then send, then work: in this order, so that nothing is said that could be forgotten."""
@@ -266,6 +263,7 @@ class Playing:
             for peer in self.others if to is None else [to]:
                 self._transmit(peer, frame)
         self._accuse()
+        self._compute()
         self._conclude()
         self._vote()
         self._arm()
@@ -281,7 +279,9 @@ class Playing:
         if (due := self.motion.due(now)) is not None:
             times.append(due)
         if self._inputs is not None:
-            times += [self._inputs.due(), self._cutoff()]
+            times += [self._inputs.due(), self._cutoff(0)]
+        if self._choosing:
+            times.append(self._cutoff(1))
         when = min(times)
         if when == self._wakes:
             return
@@ -298,8 +298,10 @@ class Playing:
         now = self._now()
         if self._inputs is not None:
             self._inputs.step(now)
-            if now >= self._cutoff():
+            if now >= self._cutoff(0):
                 self._vote_first()
+        if self._choosing and now >= self._cutoff(1):
+            self._stay_with_own()
         self.motion.wake(now)
         if now >= self.ends:
             self._end()
@@ -311,7 +313,7 @@ class Playing:
         """Nobody waits for the motion any more."""
         if not self.is_over:
             self.is_over, self._over_at = True, self._now()
-            self._company.over(self)
+            self._tell_over(self)
 
     def _accuse(self) -> None:
         parts = self.parts
@@ -321,14 +323,25 @@ class Playing:
             if parts.storage.accuse(self.name, evidence, parts.transport.clock()):
                 parts.counts["evidence"] += 1
                 parts.log(
-                    "warning", "evidence", motion=self.name.hex(), against=self.moot.names[member],
+                    "warning", "evidence", motion=self.name.hex(), against=self.roster.names[member],
                     what=what_of(evidence),
                 )  # fmt: skip
         for member in self.motion.alarms - self._alarms:
             self._alarms.add(member)
             parts.counts["other_results"] += 1
-            name = self.moot.names[member]
+            name = self.roster.names[member]
             parts.log("error", "a member computed another result", motion=self.name.hex(), member=name)
+
+    def _compute(self) -> None:
+        """Have the answer of a large motion computed while the node does other things."""
+        if self.motion.computable and not self._is_computing:
+            self._is_computing = True
+            self.parts.transport.compute(self.motion.answering(), self._computed)
+
+    def _computed(self, answer: bytes) -> None:
+        if not self.stopped:
+            self.motion.conclude(answer)
+            self.settle()
 
     def _conclude(self) -> None:
         """Make the certificate once the answer is known, and look whether others will accept it."""
@@ -337,9 +350,7 @@ class Playing:
             return
         parts = self.parts
         data = certificate_of(self.motion, self.announce.signature)
-        shown = verify(data, self.moot.roster)
-        if shown.answer != answer:
-            raise AssertionError(f"the certificate of motion {self.name.hex()} must show its answer")
+        verify(data, self.roster, answer=answer)
         self.is_concluded = True
         parts.storage.conclude(self.name, answer, data, parts.transport.clock(), **self._summary())
         parts.log(
@@ -348,7 +359,7 @@ class Playing:
         self._end()
 
     def _summary(self) -> dict[str, Any]:
-        names = self.moot.names
+        names = self.roster.names
         return {
             "seconds": round(self._now() - self.began, 6),
             "bytes_sent": self._sent,
@@ -357,8 +368,23 @@ class Playing:
             "abstained": self.reason,
             "weights": self._weights,
             "fell_back": self._fell_back,
-            **self._company.rounds_of(self),
+            **self._rounds(),
         }
+
+    def _rounds(self) -> dict[str, Any]:
+        """The rounds of its talk that are kept."""
+        talk, names, labels = self.motion.talk, self.roster.names, self.header.terms.labels
+        if talk is None:
+            return {}
+        rounds = [
+            Round(
+                each.round, round(each.at - self.began, 3), [names[i] for i in each.asked],
+                [names[i] for i in each.heard], each.changed,
+                {labels[i]: share for i, share in each.shares.items()},
+            )
+            for each in talk.past
+        ]  # fmt: skip
+        return {"rounds": msgspec.to_builtins(rounds), "rounds_played": talk.round}
 
     # Votes
 
@@ -371,12 +397,14 @@ class Playing:
             return
         self._busy = poll
         if header.invites:
-            ballot, why = self._company.rows_to_show(self)
+            ballot, why = rows_to_show(self.parts, self.name, header, self.place)
             if why:
                 self.say_why(why)
             self._cast(poll, ballot)
         elif poll == 0:
             self._begin_inputs()
+        elif header.terms.answers == "text":
+            self._choose()
         elif self.motion.talked is not None:
             self._cast(poll, self.motion.talked)
         else:
@@ -389,7 +417,7 @@ class Playing:
     def _begin_inputs(self) -> None:
         header = self.header
         patience = 4 * self.parts.settings.delta
-        own = self._company.rows_shown(self) if header.rows else None
+        own = rows_shown(self.parts, self.name, header) if header.rows else None
         self._inputs = Inputs(header, self._fetch, self._ask_model, patience=patience, own=own)
         self._inputs.step(self._now())
         self._try_vote()
@@ -406,14 +434,16 @@ class Playing:
             self._inputs.arrived(index, self._chunk(index))
 
     def _chunk(self, index: int) -> bytes:
-        batch, rows = self._batch, self.header.chunk_rows
-        return b"" if batch is None else batch.array[index * rows : (index + 1) * rows].tobytes()
+        return b"" if self._batch is None else self._batch.chunk(index)
 
     def _ask_model(self, index: int, rows: Array) -> None:
-        header = self.header
+        header, now = self.header, self.parts.transport.now
+        until = self._cutoff(0) - min(_TO_COME_BACK, header.terms.window / 10)
+        if header.terms.answers == "text" or header.rows:
+            self._rows[index] = rows
 
         def ask(model: Model, start: int, stop: int, wanted: Callable[[], bool]) -> Cast:
-            return votes_on(model, header, rows[start:stop], wanted)
+            return votes_on(model, header, rows[start:stop], wanted, lambda: until - now())
 
         def done(found: Answered[Cast]) -> None:
             if self._inputs is None:
@@ -428,26 +458,28 @@ class Playing:
             self._try_vote()
             self._arm()
 
-        asker = self.moot.peers[header.asker]
-        self.parts.scheduler.ask(Question(self.name, asker, len(rows), ask, done))
+        asker = self.roster.peers[header.asker]
+        self.parts.scheduler.ask(Question(self.name, asker, len(rows), ask, done, chunk=index))
 
     def _try_vote(self) -> None:
         if self._inputs is not None and self._inputs.complete:
             self._vote_first()
 
-    def _cutoff(self) -> float:
+    def _cutoff(self, poll: int) -> float:
         """When a member commits to the votes that it has, so that these are in the set."""
         window, delta = self.header.terms.window, self.parts.settings.delta
-        return self.motion.polls[0].opened + max(window - MARGIN * delta, window / 2)
+        return self.motion.polls[poll].opened + max(window - MARGIN * delta, window / 2)
 
     def _vote_first(self) -> None:
         """Commit to what the model has said so far."""
         inputs, header = self._inputs, self.header
         if inputs is None or self.motion.wanted != 0:
             return
+        for chunk, parts in self.parts.scheduler.so_far(self.name):
+            inputs.answered_partly(chunk, parts)
         votes, reason = inputs.ballot()
         if header.rows:
-            order = self._company.order_of(self.name) if header.asker == self.place else b""
+            order = bytes.fromhex(self._said.order) if header.asker == self.place else b""
             ballot = first_ballot(header, votes, inputs.places, order)
         else:
             ballot = ballots_of(header, 0).pack(votes)
@@ -465,14 +497,65 @@ class Playing:
         for peer in self.others:
             self.send(peer, message)
 
+    @property
+    def _candidates(self) -> list[tuple[Candidate, ...]]:
+        return proposals(
+            self.header, self.motion.tables[0], self.motion.polls[0].agreements[0].decided or NIL
+        )
+
+    def _choose(self) -> None:
+        """Choose among the texts that were proposed, by this node's own rule, until the window ends."""
+        header, place, how = self.header, self.place, self.parts.own.choose
+        found = self._candidates
+        rows = [row for _, chunk in sorted(self._rows.items()) for row in chunk]
+        questions = [question_of(header, row) for row in rows]
+        if how == "own-model" and len(questions) < header.inputs:
+            self._fell_back = "it was started again, and does not hold the inputs any more"
+        secret, now = self.parts.settings.randbytes(32), self.parts.transport.now
+        until = self._cutoff(1) - min(_TO_COME_BACK, header.terms.window / 10)
+        self._choosing = True
+
+        def ask(model: Model, start: int, stop: int, wanted: Callable[[], bool]) -> Chosen:
+            ask_model = model.say if len(questions) == header.inputs and wanted() else None
+            say = None if ask_model is None else lambda prompts: ask_model(prompts, until - now())
+            return chosen_by(how, say, place, questions[start:stop], found[start:stop], secret)
+
+        def done(answered: Answered[Chosen]) -> None:
+            if self.stopped or not self._choosing:
+                return
+            why = answered.trouble or next((part.detail for part in answered.parts if part.reason), "")
+            if why:
+                self.parts.log("warning", "no choice", motion=self.name.hex(), why=why)
+            choices = [each for part in answered.parts for each in part.choices]
+            self._cast_choices([*choices, *[None] * (header.inputs - len(choices))])
+
+        asker = self.roster.peers[header.asker]
+        self.parts.scheduler.ask(Question(self.name, asker, header.inputs, ask, done))
+        self._arm()
+
+    def _stay_with_own(self) -> None:
+        """Choose one's own proposals: the model was too slow."""
+        self._fell_back = "its model was too slow to choose, so it stayed with its own texts"
+        self.parts.log("warning", "no choice", motion=self.name.hex(), why=self._fell_back)
+        self.parts.scheduler.cancel(self.name)
+        self._cast_choices(chosen_by("same", None, self.place, [], self._candidates, b"").choices)
+
+    def _cast_choices(self, choices: Sequence[Choice | None]) -> None:
+        self._choosing, self._rows = False, {}
+        if self.motion.wanted == 1:
+            self._cast(1, pack_choices(choices))
+
     def _cast_own(self) -> None:
         """Final votes by what only this node knows, worked out beside the model."""
-        header, moot, tables = self.header, self.moot, self.motion.tables
-        knowledge = self._company.knowledge(header, moot)
-        n, place = len(moot.peers), self.place
+        header, roster, tables = self.header, self.roster, self.motion.tables
+        own = knowledge(self.parts.storage, self.parts.own.holdout, header, roster)
+        n, place = len(roster), self.place
+        chunks = [rows for _, rows in sorted(self._rows.items())]
+        whole = sum(map(len, chunks)) == header.inputs  # not after a restart
+        inputs = np.concatenate(chunks) if whole and chunks else None
 
         def job() -> OwnVotes:
-            return final_votes(header, n, place, tables, knowledge)
+            return final_votes(header, n, place, tables, own, inputs)
 
         def done(answered: Answered[Any]) -> None:
             if self.stopped or self.motion.wanted != 1:
@@ -483,10 +566,10 @@ class Playing:
                 return
             found: OwnVotes = answered.parts[0]
             weights = (round(float(weight), 6) for weight in found.weights)
-            self._weights = dict(zip(moot.names, weights, strict=True))
+            self._weights = dict(zip(roster.names, weights, strict=True))
             self._fell_back = found.why or ""
             if found.why:
                 self.parts.log("info", "fell back to plurality", motion=self.name.hex(), why=found.why)
             self._cast(1, found.ballot)
 
-        self.parts.scheduler.work(self.name, moot.peers[header.asker], job, done)
+        self.parts.scheduler.work(self.name, roster.peers[header.asker], job, done)

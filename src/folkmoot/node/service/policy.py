@@ -1,40 +1,64 @@
-"""Which motions a node takes part in: limits on their terms, on by default.
+"""``[policy]`` of ``node.toml``: which motions a node takes part in, who may ask it, and how much a day.
 
 The terms of a motion are its asker's, and some turn a talk against those who take part in it: with k = 1,
-alpha = 1 and enough rounds one member that always gives the same answer turns all others to it.
+alpha = 1 and enough rounds one member that always gives the same answer turns all others to it. So limits on
+terms are on by default. Who may ask is every member, as much as the other limits allow, unless it is said. A
+node's own motions are its operator's, and are not counted.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeAlias
+
+import msgspec
+from msgspec import Meta
 
 from folkmoot import checks
-from folkmoot.node.membership.fields import check_keys
-from folkmoot.node.service.access import KEYS as ACCESS
-from folkmoot.node.service.access import Access
+from folkmoot.files.tabular import shortened
+from folkmoot.node.membership.fields import NAME, converted
+from folkmoot.node.service.schema_files import read_schema
 from folkmoot.node.session.header import MOST_INPUTS, Header
 from folkmoot.node.session.statement import most_faults
 from folkmoot.node.session.terms import LOCAL, MOST_LABELS, MOST_ROUNDS, MOST_ROWS
+from folkmoot.node.wire.schema import Schema
 
+DAY: Final = 86_400.0
 LEAST_ALPHA: Final = 6  # is enough in a moot of any size
 LEAST_K: Final = 3
-_BOUNDS: Final[dict[str, tuple[float, float]]] = {  # beyond these the terms have limits of their own
-    "least_alpha": (1, 1000),
-    "least_k": (1, 1000),
-    "most_rounds": (1, MOST_ROUNDS),
-    "least_seconds": (1.0, 86_400.0),
-    "most_inputs": (1, MOST_INPUTS),
-    "most_labels": (2, MOST_LABELS),
-    "most_header_bytes": (1000, 1 << 23),
-    "validation_rows": (0, MOST_ROWS),
-}
+
+Name: TypeAlias = Annotated[str, Meta(pattern=f"^{NAME}$")]
+Many: TypeAlias = Annotated[int, Meta(ge=0, le=10**9)]
+Few: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
 
 
-@dataclass(frozen=True)
-class Policy:
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one member may put in a day; None is any number."""
+
+    motions_a_day: Many | None = None
+    rows_a_day: Many | None = None
+
+
+class Approval(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Motions that an operator has approved: of these askers, with these columns; None and () are any."""
+
+    askers: tuple[Name, ...] | None = None
+    schema: Schema = ()
+
+    def __post_init__(self) -> None:
+        if self.askers is None and not self.schema:
+            raise ValueError("must name askers or a schema, or both")
+
+    def covers(self, asker: str, schema: Schema) -> bool:
+        """Whether a motion of this asker with these columns is approved; they may come in any order."""
+        columns = {(column.name, column.unit) for column in self.schema}
+        same = not columns or columns == {(column.name, column.unit) for column in schema}
+        return same and (self.askers is None or asker in self.askers)
+
+
+class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a node asks of the motions of others, and of its own.
 
     Parameters
@@ -60,8 +84,14 @@ class Policy:
     validation_rows : int
         How many rows of its holdout the node shows in a motion by peer review, to those who may ask it. None
         is shown twice.
-    access : Access
-        Who may ask, how much a day, and which motions are approved; everybody, anything, if it is not said.
+    askers : tuple of str or None
+        Names of the members that may ask; None are all.
+    motions_a_day, rows_a_day : int or None
+        What each of them may put in a day; None is any number.
+    members : mapping of str to Limits
+        The same for single members, instead.
+    approved : tuple of Approval
+        If there are any, only motions that one of them covers are played.
 
     Examples
     --------
@@ -71,30 +101,59 @@ class Policy:
     >>> Policy.read({"most_rounds": 0})
     Traceback (most recent call last):
         ...
-    ValueError: most_rounds must be a whole number from 1 to 10,000: got 0
+    ValueError: most_rounds must be a whole number >= 1: got 0
+    >>> Policy.read({"rows_a_day": 500, "members": {"north": {"rows_a_day": 9000}}}).limits_of("north")
+    Limits(motions_a_day=None, rows_a_day=9000)
     """
 
-    least_alpha: int | None = None
-    least_k: int | None = None
-    most_rounds: int = 500
-    least_seconds: float = 2.0
-    most_inputs: int = MOST_INPUTS
-    most_labels: int = 100
-    most_header_bytes: int = 256 * 1024
+    least_alpha: Few | None = None
+    least_k: Few | None = None
+    most_rounds: Annotated[int, Meta(ge=1, le=MOST_ROUNDS)] = 500
+    least_seconds: Annotated[float, Meta(ge=1, le=DAY)] = 2.0
+    most_inputs: Annotated[int, Meta(ge=1, le=MOST_INPUTS)] = MOST_INPUTS
+    most_labels: Annotated[int, Meta(ge=2, le=MOST_LABELS)] = 100
+    most_header_bytes: Annotated[int, Meta(ge=1000, le=1 << 23)] = 256 * 1024
     known_labels: bool = True
-    validation_rows: int = 0
-    access: Access = field(default_factory=Access)
+    validation_rows: Annotated[int, Meta(ge=0, le=MOST_ROWS)] = 0
+    askers: tuple[Name, ...] | None = None
+    motions_a_day: Many | None = None
+    rows_a_day: Many | None = None
+    members: Mapping[Name, Limits] = {}
+    approved: tuple[Approval, ...] = ()
 
     @classmethod
     def read(cls, table: object, folder: Path = Path()) -> Policy:
         """The policy in a table of ``node.toml`` in ``folder``; what it does not name is as by default."""
-        if not isinstance(table, Mapping):
-            raise ValueError(f"policy must be a table, such as [policy] above its lines: got {table!r}")
-        names = [*(each.name for each in fields(cls) if each.name != "access"), *ACCESS]
-        for problem in check_keys(table, names, optional=names):
-            raise ValueError(problem)
-        own = {name: _checked(name, value) for name, value in table.items() if name not in ACCESS}
-        return cls(**own, access=Access.read(table, folder))
+        if isinstance(table, Mapping) and isinstance(table.get("approved"), list):
+            table = {**table, "approved": [_with_schema(each, folder) for each in table["approved"]]}
+        return converted(table, cls, "" if isinstance(table, Mapping) else "policy")
+
+    def limits_of(self, asker: str) -> Limits:
+        """What one member may put in a day."""
+        return self.members.get(asker, Limits(self.motions_a_day, self.rows_a_day))
+
+    def may_ask(self, asker: str) -> bool:
+        """Whether a member may ask at all."""
+        return self.askers is None or asker in self.askers
+
+    def check_names(self, names: Collection[str], file: Path) -> None:
+        """ValueError, with the ``file`` that says so, unless all whom it names are among these members."""
+        named = [*(self.askers or ()), *self.members]
+        named += [asker for each in self.approved for asker in each.askers or ()]
+        strange = sorted({name for name in named if name not in names})
+        if strange:
+            raise ValueError(
+                f"[policy] of {file} must name members of the roster, {shortened(sorted(names))}: "
+                f"got {', '.join(map(repr, strange))}"
+            )
+
+    def objection_to_asker(self, asker: str, schema: Schema) -> str | None:
+        """Why a motion of this member with these columns is not played; None if it may."""
+        if not self.may_ask(asker):
+            return f"{asker} is not among those who may ask this node"
+        if self.approved and not any(each.covers(asker, schema) for each in self.approved):
+            return f"the operator of this node has approved no motions of {asker} with these columns"
+        return None
 
     def least(self, n: int) -> tuple[int, int]:
         """The least alpha and the least k of a talk among n members."""
@@ -143,15 +202,52 @@ class Policy:
         return None
 
 
-def _checked(name: str, value: Any) -> Any:
-    if name == "known_labels":
-        if not isinstance(value, bool):
-            raise ValueError(f"{name} must be true or false: got {value!r}")
-        return value
-    least, most = _BOUNDS[name]
-    kind = "a number" if isinstance(least, float) else "a whole number"
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    fits = whole or (isinstance(value, float) and isinstance(least, float))
-    if not fits or not least <= value <= most:
-        raise ValueError(f"{name} must be {kind} from {least:,g} to {int(most):,}: got {value!r}")
-    return value
+class Spent:
+    """The motions and rows of each member in the last day, by its name: its key may change."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._put: defaultdict[str, deque[tuple[float, int]]] = defaultdict(deque)  # when, and how many rows
+
+    def count(self, asker: str, clock: float, rows: int) -> None:
+        """A motion was taken."""
+        self._put[asker].append((clock, rows))
+
+    def of(self, asker: str, clock: float) -> tuple[int, int]:
+        """Motions and rows of one member in the last day."""
+        put = self._put[asker]
+        while put and put[0][0] <= clock - DAY:
+            put.popleft()
+        return len(put), sum(rows for _, rows in put)
+
+    def objection(self, asker: str, rows: int, clock: float) -> str | None:
+        """Why a member may put no motion of so many rows now; None if it may."""
+        limits = self._policy.limits_of(asker)
+        motions, before = self.of(asker, clock)
+        if limits.motions_a_day is not None and motions >= limits.motions_a_day:
+            again = self._again(asker, clock)
+            return f"{asker} may put {limits.motions_a_day:,} motions a day at this node{again}"
+        if limits.rows_a_day is not None and before + rows > limits.rows_a_day:
+            left = max(0, limits.rows_a_day - before)
+            return (
+                f"{asker} may put {limits.rows_a_day:,} rows a day at this node and has {left:,} left: "
+                f"got {rows:,}{self._again(asker, clock)}"
+            )
+        return None
+
+    def _again(self, asker: str, clock: float) -> str:
+        put = self._put[asker]
+        if not put:
+            return ""
+        minutes = max(1, round((put[0][0] + DAY - clock) / 60))
+        return f"; room comes back in {minutes // 60} h {minutes % 60} min"
+
+
+def _with_schema(approved: Any, folder: Path) -> Any:
+    """An approval with the columns of the file that it names."""
+    if not isinstance(approved, Mapping) or "schema" not in approved:
+        return approved
+    file = approved["schema"]
+    if not isinstance(file, str) or not file:
+        raise ValueError(f'approved: schema must be a file, such as "triage.schema.toml": got {file!r}')
+    return {**approved, "schema": [msgspec.structs.astuple(each) for each in read_schema(folder / file)]}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from folkmoot.node.service.interface import Meter, ModelStatus
 from folkmoot.node.service.models import Model
@@ -21,19 +21,7 @@ MOST_ROWS: Final = 1 << 14  # of a slice
 _LEAST: Final = 1e-4  # seconds that a slice counts, however quick it was
 
 
-class Part(Protocol):
-    """The answers to the rows of a slice, such as ``voting.Cast``."""
-
-    @property
-    def failed(self) -> int:
-        """Rows that the model could not answer."""
-
-    @property
-    def reason(self) -> str:
-        """Why it could not; "" if it answered them all."""
-
-
-Said = TypeVar("Said", bound=Part)
+Said = TypeVar("Said")  # the answers to the rows of a slice, such as ``voting.Cast``
 
 
 @dataclass(frozen=True)
@@ -55,9 +43,9 @@ class Answered(Generic[Said]):
     seconds: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Question(Generic[Said]):
-    """Something that the model is asked: votes on a chunk of a motion's inputs.
+    """Something that the model is asked, such as votes on a chunk of inputs; as far as it has come.
 
     Parameters
     ----------
@@ -73,6 +61,10 @@ class Question(Generic[Said]):
         wanted. An exception ends the question.
     done : callable
         Is given what came of it, in the node's thread; never called after ``Scheduler.cancel``.
+    of_model : bool
+        Whether the model is asked, and this is not another long job.
+    chunk : int
+        Which of the motion's inputs these are.
     """
 
     motion: bytes
@@ -80,39 +72,21 @@ class Question(Generic[Said]):
     rows: int
     ask: Callable[[Model, int, int, Callable[[], bool]], Said]
     done: Callable[[Answered[Said]], None]
-
-
-@dataclass(eq=False)
-class _Task:
-    """A question or a job, as far as it has come."""
-
-    motion: bytes
-    rows: int
-    ask: Callable[[Model, int, int, Callable[[], bool]], Any]
-    done: Callable[[Answered[Any]], None]
-    of_model: bool
-    parts: list[Any] = field(default_factory=list)
-    asked: int = 0
-    seconds: float = 0.0
-    live: bool = True
+    of_model: bool = True
+    chunk: int = 0
+    parts: list[Said] = field(default_factory=list, init=False)
+    asked: int = field(default=0, init=False)
+    seconds: float = field(default=0.0, init=False)
+    live: bool = field(default=True, init=False)
 
 
 @dataclass(eq=False)
 class _Asker:
     """What an asker wants, and has had."""
 
-    tasks: list[_Task] = field(default_factory=list)
+    tasks: list[Question[Any]] = field(default_factory=list)
     used: float = 0.0  # seconds; more, if others had as many while it wanted nothing
     rows: int = 1  # of its next slice
-
-
-@dataclass(frozen=True)
-class _Slice:
-    """The outcome of a slice."""
-
-    part: Any
-    trouble: str
-    seconds: float
 
 
 class Scheduler:
@@ -147,16 +121,22 @@ class Scheduler:
 
     def ask(self, question: Question[Any]) -> None:
         """Ask the model as soon as it is this asker's turn."""
-        self._add(
-            question.asker,
-            _Task(question.motion, question.rows, question.ask, question.done, of_model=True),
-        )
+        asker = self._askers.setdefault(question.asker, _Asker())
+        if not asker.tasks:
+            asker.used = max(asker.used, self._floor)
+        asker.tasks.append(question)
+        self._next()
 
     def work(
         self, motion: bytes, asker: bytes, job: Callable[[], Any], done: Callable[[Answered[Any]], None]
     ) -> None:
         """Run another long job of a motion in the same thread, in the same turn: ``parts`` has its result."""
-        self._add(asker, _Task(motion, 1, lambda *_: job(), done, of_model=False))
+        self.ask(Question(motion, asker, 1, lambda *_: job(), done, of_model=False))
+
+    def so_far(self, motion: bytes) -> list[tuple[int, list[Any]]]:
+        """Answers to questions that are not over: chunks and parts."""
+        tasks = [task for asker in self._askers.values() for task in asker.tasks if task.motion == motion]
+        return [(task.chunk, task.parts) for task in tasks if task.of_model and task.parts]
 
     def cancel(self, motion: bytes) -> None:
         """Nothing more is wanted for a motion; if the model was still to be asked, it was late."""
@@ -172,15 +152,8 @@ class Scheduler:
         """How the model does, since it was loaded."""
         return ModelStatus(
             self.model.spec, self._loaded, self.model.labels, self.model.confinement, self._chunks,
-            self._failed, self._late, self._seconds, self._slowest, self._trouble,
+            self._failed, self._late, self._seconds, self._slowest, self._trouble, self.model.usage,
         )  # fmt: skip
-
-    def _add(self, fingerprint: bytes, task: _Task) -> None:
-        asker = self._askers.setdefault(fingerprint, _Asker())
-        if not asker.tasks:
-            asker.used = max(asker.used, self._floor)
-        asker.tasks.append(task)
-        self._next()
 
     def _next(self) -> None:
         """Begin a slice, unless one is under way."""
@@ -191,42 +164,44 @@ class Scheduler:
         task = min(asker.tasks, key=lambda each: each.rows - each.asked)  # its small motions before large
         self._running, self._floor = True, asker.used
         start = task.asked
-        stop = task.asked = min(task.rows, start + asker.rows)
+        stop = task.asked = min(task.rows, start + max(asker.rows, self.model.at_once))
         model, now = self.model, self._transport.now
 
-        def job() -> _Slice:
+        def job() -> tuple[Any, str, float]:
             began = now()
             try:
                 part, trouble = task.ask(model, start, stop, lambda: task.live), ""
             except BaseException as error:  # a model may even call sys.exit
                 part, trouble = None, f"{type(error).__name__}: {' '.join(str(error).split())}"[:1000]
-            return _Slice(part, trouble, now() - began)
+            return part, trouble, now() - began
 
-        self._transport.work(job, lambda found: self._sliced(asker, task, stop - start, found))
+        self._transport.work(job, lambda found: self._sliced(asker, task, stop - start, *found))
 
-    def _sliced(self, asker: _Asker, task: _Task, rows: int, found: _Slice) -> None:
+    def _sliced(
+        self, asker: _Asker, task: Question[Any], rows: int, part: Any, trouble: str, seconds: float
+    ) -> None:
         """A slice is over."""
         self._running = False
-        asker.used += max(found.seconds, _LEAST)
-        task.seconds += found.seconds
-        if task.of_model and (rows >= asker.rows or found.seconds > SLICE):
-            fit = MOST_ROWS if found.seconds <= 0 else int(rows * SLICE / found.seconds)
+        asker.used += max(seconds, _LEAST)
+        task.seconds += seconds
+        if task.of_model and (rows >= asker.rows or seconds > SLICE):
+            fit = MOST_ROWS if seconds <= 0 else int(rows * SLICE / seconds)
             asker.rows = max(1, min(fit, GROWTH * rows, MOST_ROWS))
         if not task.live:
             self._next()
             return
-        if not found.trouble:
-            task.parts.append(found.part)
-        over = bool(found.trouble) or task.asked >= task.rows
+        if not trouble:
+            task.parts.append(part)
+        over = bool(trouble) or task.asked >= task.rows
         if over:
             asker.tasks.remove(task)
             if task.of_model:
-                self._count(task, found.trouble)
+                self._count(task, trouble)
         self._next()  # before the node takes in what was said
         if over:
-            task.done(Answered(task.parts, found.trouble, task.seconds))
+            task.done(Answered(task.parts, trouble, task.seconds))
 
-    def _count(self, task: _Task, trouble: str) -> None:
+    def _count(self, task: Question[Any], trouble: str) -> None:
         failed = task.rows if trouble else sum(part.failed for part in task.parts)
         reason = next((part.reason for part in task.parts if part.reason), "")
         self._chunks += 1

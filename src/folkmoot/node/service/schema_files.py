@@ -7,23 +7,30 @@ being asked for. Columns are in the order in which the model takes them.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Final
 
-from folkmoot.node.membership.fields import check_keys, read_toml
+import msgspec
+
+from folkmoot.node.membership.fields import converted, read_toml, toml_string
+from folkmoot.node.service import interface
 from folkmoot.node.wire.schema import Column, Schema, check_schema
 
 SUFFIX: Final = ".schema.toml"
-_KEYS: Final = ("name", "unit", "low", "high")
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    """The tables of a file."""
+
+    column: Annotated[list[interface.Column], msgspec.Meta(min_length=1)]
 
 
 def read_schema(path: Path) -> Schema:
     """The columns that a file declares; ValueError, with the file and the column, if it declares none."""
-    tables = read_toml(path)
-    wrong = check_keys(tables, ["column"])
-    listed = tables.get("column")
-    if wrong or not isinstance(listed, list) or not listed:
-        raise ValueError(f'{path} must hold [[column]] tables, each with name = "..."')
-    schema = tuple(_column(path, number, table) for number, table in enumerate(listed, start=1))
+    try:
+        found = converted(read_toml(path), _File).column
+    except ValueError as error:
+        raise ValueError(f'{path} must hold [[column]] tables, each with name = "...": {error}') from None
+    schema = tuple(Column(*msgspec.structs.astuple(each)) for each in found)
     check_schema(schema, len(schema), str(path))
     return schema
 
@@ -34,18 +41,10 @@ def schema_beside(model: str) -> Path | None:
     return path if path is not None and path.is_file() else None
 
 
-def _column(path: Path, number: int, table: Any) -> Column:
-    where = f"{path}, column {number}"
-    if not isinstance(table, dict):
-        raise ValueError(f"{where} must be a [[column]] table: got {table!r:.40}")
-    wrong = check_keys(table, _KEYS, optional=_KEYS[1:])
-    if wrong:
-        raise ValueError(f"{where}: {wrong[0]}")
-    for key, value in table.items():
-        text = key in ("name", "unit")
-        if not (isinstance(value, str) if text else isinstance(value, int | float) and value is not True):
-            raise ValueError(f"{where}: {key} must be {'text' if text else 'a number'}: got {value!r:.40}")
-    try:
-        return Column(**table)
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
+def schema_text(schema: Schema) -> str:
+    """A file that declares these columns; whoever keeps it may add units and ranges."""
+    lines = ["# What the model takes, in its order; unit, low and high may be added to a column of numbers."]
+    for column in schema:
+        kind = "" if column.kind == "number" else f"\nkind = {toml_string(column.kind)}"
+        lines.append(f"[[column]]\nname = {toml_string(column.name)}{kind}")
+    return "\n".join(lines) + "\n"

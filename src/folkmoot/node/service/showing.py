@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import msgspec
 import numpy as np
 
 from folkmoot.arrays import Array, Ints
@@ -16,7 +15,6 @@ from folkmoot.node.ballots import on_grid
 from folkmoot.node.review import pack_rows
 from folkmoot.node.sealing import sealed
 from folkmoot.node.service.holdout import LabelledRows, number_of
-from folkmoot.node.service.interface import Part
 from folkmoot.node.service.parts import Parts
 from folkmoot.node.session.header import Header
 from folkmoot.node.wire.schema import MismatchError
@@ -27,75 +25,71 @@ NO_ROWS: Final = "it has no labelled rows to show: its holdout must be rows with
 ALL_SHOWN: Final = "it has no validation rows left that it has not shown before: it needs a new holdout"
 
 
-class Showing:
-    """What one node shows of its rows, and what it has shown in answer to which invitation."""
+def rows_to_show(parts: Parts, name: bytes, header: Header, place: int) -> tuple[bytes, str]:
+    """The ballot of this node in answer to an invitation: rows sealed for its asker, or none, and why."""
+    try:
+        rows, which = _chosen(parts, name, header)
+    except MismatchError as error:
+        return b"", error.why
+    cast, _ = rows.some(which).arranged(header)
+    drawn = parts.settings.randbytes(32)
+    return sealed(pack_rows(header, cast), header.seal, name, place, drawn), ""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
 
-    def ballot(self, name: bytes, header: Header, place: int) -> tuple[bytes, str]:
-        """The answer to an invitation: rows, sealed for its asker, or none, and why."""
-        try:
-            rows, which = self._chosen(name, header)
-        except MismatchError as error:
-            return b"", error.why
-        cast, _ = rows.some(which).arranged(header)
-        drawn = self._parts.settings.randbytes(32)
-        return sealed(pack_rows(header, cast), header.seal, name, place, drawn), ""
+def rows_shown(parts: Parts, name: bytes, header: Header) -> tuple[Array, Ints] | None:
+    """The rows that it has shown for a motion, as its inputs have them, and their truths.
 
-    def shown(self, name: bytes, header: Header) -> tuple[Array, Ints] | None:
-        """The rows that it has shown for a motion, as its inputs have them, and their truths.
+    They are for the first motion that names the invitation, and for no other.
+    """
+    storage, rows = parts.storage, parts.own.holdout.rows
+    if rows is None or not header.shown or not storage.knows(header.shown):
+        return None
+    said = storage.motion(header.shown).part
+    if not said.shown or said.shown_of != rows.digest or said.shown_for not in ("", name.hex()):
+        return None
+    some = rows.some(np.array(said.shown, dtype=np.int64))
+    try:
+        cast, _ = some.arranged(header)
+    except MismatchError:
+        return None
+    terms = header.terms
+    number = {label: place for place, label in enumerate(terms.labels)}
+    if terms.answers == "numbers":
+        truths = on_grid(np.array([number_of(label) for label in some.labels]), terms.step)
+    elif set(some.labels) <= number.keys():
+        truths = np.array([number[label] for label in some.labels], dtype=np.int64)
+    else:
+        return None
+    storage.amend(header.shown, shown_for=name.hex())
+    return cast, truths
 
-        They are for the first motion that names the invitation, and for no other.
-        """
-        storage, rows = self._parts.storage, self._parts.own.holdout.rows
-        if rows is None or not header.shown or not storage.knows(header.shown):
-            return None
-        said = msgspec.convert(storage.motion(header.shown).summary, Part)
-        if not said.shown or said.shown_of != rows.digest or said.shown_for not in ("", name.hex()):
-            return None
-        some = rows.some(np.array(said.shown, dtype=np.int64))
-        try:
-            cast, _ = some.arranged(header)
-        except MismatchError:
-            return None
-        terms = header.terms
-        number = {label: place for place, label in enumerate(terms.labels)}
-        if terms.answers == "numbers":
-            truths = on_grid(np.array([number_of(label) for label in some.labels]), terms.step)
-        elif set(some.labels) <= number.keys():
-            truths = np.array([number[label] for label in some.labels], dtype=np.int64)
-        else:
-            return None
-        storage.amend(header.shown, shown_for=name.hex())
-        return cast, truths
 
-    def _chosen(self, name: bytes, header: Header) -> tuple[LabelledRows, Ints]:
-        """The rows for an invitation: those that were chosen before, or the next ones; noted as shown."""
-        storage, rows = self._parts.storage, self._parts.own.holdout.rows
-        most = min(self._parts.settings.policy.validation_rows, header.inputs)
-        if not most:
-            raise MismatchError(NONE_SHOWN, "")
-        if rows is None:
+def _chosen(parts: Parts, name: bytes, header: Header) -> tuple[LabelledRows, Ints]:
+    """The rows for an invitation: those that were chosen before, or the next ones; noted as shown."""
+    storage, rows = parts.storage, parts.own.holdout.rows
+    most = min(parts.settings.policy.validation_rows, header.inputs)
+    if not most:
+        raise MismatchError(NONE_SHOWN, "")
+    if rows is None:
+        raise MismatchError(NO_ROWS, "")
+    said = storage.motion(name).part
+    if said.shown:
+        if said.shown_of != rows.digest:
             raise MismatchError(NO_ROWS, "")
-        said = msgspec.convert(storage.motion(name).summary, Part)
-        if said.shown:
-            if said.shown_of != rows.digest:
-                raise MismatchError(NO_ROWS, "")
-            return rows, np.array(said.shown, dtype=np.int64)
-        begun = storage.shown(rows.digest)
-        order = rows.in_turn()
-        cast, fine = rows.arranged(header)
-        able = set(fine.tolist())
-        taken, picked = begun, dict[bytes, int]()
-        while len(picked) < most and taken < len(order):
-            which = int(order[taken])
-            taken += 1
-            if which in able:
-                picked.setdefault(cast[which].tobytes(), which)
-        if len(picked) < LEAST:
-            raise MismatchError(ALL_SHOWN if begun else NO_ROWS, "")
-        found = list(picked.values())
-        storage.show(name, rows.digest, taken, found, self._parts.transport.clock())
-        self._parts.counts["validation_rows_shown"] += len(found)
-        return rows, np.array(found, dtype=np.int64)
+        return rows, np.array(said.shown, dtype=np.int64)
+    begun = storage.shown(rows.digest)
+    order = rows.in_turn()
+    cast, fine = rows.arranged(header)
+    able = set(fine.tolist())
+    taken, picked = begun, dict[bytes, int]()
+    while len(picked) < most and taken < len(order):
+        which = int(order[taken])
+        taken += 1
+        if which in able:
+            picked.setdefault(cast[which].tobytes(), which)
+    if len(picked) < LEAST:
+        raise MismatchError(ALL_SHOWN if begun else NO_ROWS, "")
+    found = list(picked.values())
+    storage.show(name, rows.digest, taken, found, parts.transport.clock())
+    parts.counts["validation_rows_shown"] += len(found)
+    return rows, np.array(found, dtype=np.int64)

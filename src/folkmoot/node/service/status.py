@@ -11,13 +11,12 @@ from folkmoot.arrays import Ints
 from folkmoot.node.account import likeliest
 from folkmoot.node.review import ballots_of, reviewed
 from folkmoot.node.service.asking import Wanted
-from folkmoot.node.service.interface import Live, MotionStatus, Round
+from folkmoot.node.service.interface import Live, MotionStatus
 from folkmoot.node.service.playing import Playing
 from folkmoot.node.session.header import Header
 from folkmoot.node.session.statement import Kind
-from folkmoot.node.session.talk import Past
 from folkmoot.node.session.terms import Terms
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 WAITS = "waiting"
 
@@ -41,21 +40,21 @@ def motion_status(playing: Playing, now: float) -> MotionStatus:
     header, talk = playing.header, playing.motion.talk
     return MotionStatus(
         motion=playing.name.hex(),
-        asker=playing.moot.names[header.asker],
+        asker=playing.roster.names[header.asker],
         phase=phase_of(playing),
         inputs=header.asked,
         round=0 if talk is None else talk.round,
         rounds=header.terms.rounds if header.terms.protocol else 0,
         remaining=round(playing.ends - now, 3),
-        participants=len(playing.moot.peers),
-        epoch=playing.moot.roster.epoch,
+        participants=len(playing.roster),
+        epoch=playing.roster.epoch,
         rule=header.terms.used_rule,
     )
 
 
 def live_of(playing: Playing, now: float) -> Live:
     """A motion as somebody sees it who waits for it."""
-    header, names, motion = playing.header, playing.moot.names, playing.motion
+    header, names, motion = playing.header, playing.roster.names, playing.motion
     talk = motion.talk
     if not playing.shares:  # of agreed votes, which are always the same
         first = _first_votes(playing)
@@ -109,33 +108,19 @@ def _closed(playing: Playing) -> list[int]:
 def _first_votes(playing: Playing) -> Ints | None:
     """The first votes once they are agreed; where validation rows are among the inputs, on what is asked."""
     tables = playing.motion.tables
-    if not tables or playing.header.invites or playing.header.terms.answers == "numbers":
+    if not tables or playing.header.invites or playing.header.terms.answers in ("numbers", "text"):
         return None
-    found = reviewed(playing.header, tables[0], len(playing.moot.peers)).asked
+    found = reviewed(playing.header, tables[0], len(playing.roster)).asked
     return None if found is None else likeliest(playing.header.terms.answers, found)
 
 
 def shares(terms: Terms, votes: Ints) -> dict[str, float]:
     """Of all votes, the share of each label that has any."""
-    known = votes[votes != UNCOLOURED]
+    known = votes[votes != NO_VOTE]
     if not len(known):
         return {}
     many = np.bincount(known.astype(np.int64), minlength=len(terms.labels))
     return {terms.labels[i]: round(int(many[i]) / len(known), 6) for i in np.flatnonzero(many).tolist()}
-
-
-def rounds_of(playing: Playing) -> list[Round]:
-    """The rounds of a talk, as this node had it."""
-    talk, names = playing.motion.talk, playing.moot.names
-    past: list[Past] = [] if talk is None else talk.past
-    return [
-        Round(
-            each.round, round(each.at - playing.began, 3), [names[i] for i in each.asked],
-            [names[i] for i in each.heard], each.changed,
-            {playing.header.terms.labels[i]: share for i, share in each.shares.items()},
-        )
-        for each in past
-    ]  # fmt: skip
 
 
 def undecided_of(header: Header, answer: bytes | None) -> int:

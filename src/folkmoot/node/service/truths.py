@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from folkmoot.files.tabular import Table, shortened, text_table
-from folkmoot.node.service.models import as_labels
+from folkmoot.models.labels import as_labels
 from folkmoot.node.session.header import Header
 
 MOST_BYTES: Final = 1 << 26  # of a table
@@ -60,8 +60,8 @@ def _truths_of(table: Table, header: Header) -> dict[int, str]:
 def _truth(place: int, label: str, header: Header, where: str) -> str:
     if header.invites:
         raise ValueError(f"{where}: truths are of inputs, and this motion only invites validation rows")
-    if header.terms.answers == "numbers":
-        raise ValueError(f"{where}: truths are labels, and this motion is about numbers")
+    if header.terms.answers in ("numbers", "text"):
+        raise ValueError(f"{where}: truths are labels, and this motion is about {header.terms.answers}")
     if not 0 <= place < header.asked:
         raise ValueError(f"{where}: input must be 0 to {header.asked - 1}: got {place}")
     known = _known(label, header.terms.labels)

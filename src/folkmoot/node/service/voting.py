@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from folkmoot.arrays import Array, Ints
+from folkmoot.aggregation.texts import LONGEST
+from folkmoot.arrays import Array, Bools, Ints
 from folkmoot.node.ballots import Ballots, levels_of, on_grid
 from folkmoot.node.rules.numbers import MOST
-from folkmoot.node.service.models import Model
+from folkmoot.node.service.models import Answered, Model
 from folkmoot.node.session.header import Header
 from folkmoot.node.wire.schema import Alignment, MismatchError
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 MOST_CALLS: Final = 64  # of the model for one chunk, to find the rows that it fails on
+_SILENT: Final = "its model gives no answer to some inputs"
 _STRANGE: Final = "its model gives labels that are not among those of the motion"
 
 
@@ -36,16 +39,23 @@ def nothing(header: Header, rows: int) -> Ints:
     return Ballots(header.terms.answers, rows, len(header.terms.labels)).nothing()
 
 
-def votes_on(model: Model, header: Header, inputs: Array, wanted: Callable[[], bool] = lambda: True) -> Cast:
+def votes_on(
+    model: Model,
+    header: Header,
+    inputs: Array,
+    wanted: Callable[[], bool] = lambda: True,
+    left: Callable[[], float] = lambda: math.inf,
+) -> Cast:
     """What a model votes on inputs of a motion; whatever it does, the node goes on.
 
     ``wanted`` is asked before every call of the model: once the votes are not, it is not called again.
+    ``left`` says how many seconds there are: what a service has not answered then is no vote.
     Columns are put in the model's order. A model that has other ones, or another unit, answers nothing, and
     no row with a value out of range is shown to it. A label that the motion does not have is no vote.
     """
     none = nothing(header, len(inputs))
     try:
-        fit = model.fit(header.schema, header.columns)
+        fit = model.fit(header.schema, header.columns, header.dtype)
         model.check_answers(header.terms.answers)
     except MismatchError as error:
         return Cast(none, error.why, str(error))
@@ -53,10 +63,10 @@ def votes_on(model: Model, header: Header, inputs: Array, wanted: Callable[[], b
     outside = fit.outside(arranged)
     within = ~outside.any(axis=1)
     if within.all():
-        return _asked(model, header, arranged, wanted)._replace(unchecked=fit.unchecked)
+        return _asked(model, header, fit, arranged, wanted, left)._replace(unchecked=fit.unchecked)
     why, detail = _out_of_range(fit, arranged, outside)
     if within.any():
-        found = _asked(model, header, arranged[within], wanted)
+        found = _asked(model, header, fit, arranged[within], wanted, left)
         none[within] = found.votes
         why = f"{why}; {found.reason}" if found.reason else why
         detail = f"{detail}; {found.detail}" if found.detail else detail
@@ -64,14 +74,21 @@ def votes_on(model: Model, header: Header, inputs: Array, wanted: Callable[[], b
     return Cast(none, why, detail, fit.unchecked)
 
 
-def _asked(model: Model, header: Header, inputs: Array, wanted: Callable[[], bool]) -> Cast:
+def _asked(
+    model: Model,
+    header: Header,
+    fit: Alignment,
+    inputs: Array,
+    wanted: Callable[[], bool],
+    left: Callable[[], float],
+) -> Cast:
     terms = header.terms
-    asks: dict[str, Callable[[Array], Iterable[Any]]] = {
-        "labels": lambda rows: model.predict(rows),
-        "numbers": lambda rows: model.numbers(rows)[:, 0],
-        "probabilities": lambda rows: model.probabilities(rows, terms.labels),
-    }
-    questions = _Questions(asks[terms.answers], inputs, wanted)
+    questions = _Questions(
+        lambda rows: model.ask(rows, terms.answers, terms.labels, left(), fit.names),
+        inputs,
+        wanted,
+        halves=not model.is_remote,
+    )
     with model.during(wanted):
         said, why, detail = questions.put()
     failed = sum(answer is None for answer in said)
@@ -81,8 +98,11 @@ def _asked(model: Model, header: Header, inputs: Array, wanted: Callable[[], boo
         if strange is not None and not why:
             why = _STRANGE
             detail = f"the model says {strange!r:.60}, and the motion has {', '.join(terms.labels):.200}"
-        votes = np.array([number.get(label, UNCOLOURED) for label in said], dtype=np.int64)
+        votes = np.array([number.get(label, NO_VOTE) for label in said], dtype=np.int64)
         return Cast(votes, why, detail, failed=failed)
+    if terms.answers == "text":
+        cast = Cast(nothing(header, len(said)), why, detail, failed=failed)
+        return _texts(said, Ballots("text", header.inputs).most_text, cast)
     if terms.answers == "numbers":
         numbers = np.array([np.nan if each is None else each for each in said], dtype=np.float64)
         wide = np.abs(numbers) > MOST * terms.step
@@ -97,6 +117,26 @@ def _asked(model: Model, header: Header, inputs: Array, wanted: Callable[[], boo
     return Cast(levels_of(chances), why, detail, failed=failed)
 
 
+def _texts(said: list[Any], most: int, cast: Cast) -> Cast:
+    """Texts, as far as they may be voted: not too long, and with more in them than white space."""
+    why, detail = cast.reason, cast.detail
+    for row, text in enumerate(said):
+        if text is None:
+            continue
+        whole = str(text).encode(errors="replace").decode()  # without lone surrogates
+        size = len(whole.encode())
+        if not whole.strip():
+            why = why or "its model answered with no text"
+        elif len(whole) > LONGEST or size > most:
+            why = why or "its answer is too long"
+            detail = (
+                detail or f"a text may have {LONGEST:,} characters and {most:,} bytes: got {size:,} bytes"
+            )
+        else:
+            cast.votes[row] = whole
+    return cast._replace(reason=why, detail=detail)
+
+
 def _out_of_range(fit: Alignment, inputs: Array, outside: npt.NDArray[np.bool_]) -> tuple[str, str]:
     """What is told to all, and what stays here: the first value, and the range that it is out of."""
     rows = int(outside.any(axis=1).sum())
@@ -106,6 +146,18 @@ def _out_of_range(fit: Alignment, inputs: Array, outside: npt.NDArray[np.bool_])
     value, low, high = inputs[row, column], fit.low[column], fit.high[column]
     detail = f"the model's column {column} is {value} in one, and must be {low} to {high}"
     return f"{what} outside a declared range{such}", detail
+
+
+def _whole(inputs: Array) -> tuple[Bools, Bools]:
+    """Which inputs have all values, and which of the others lack some but have no infinite one."""
+    if inputs.ndim == 1:
+        return np.ones(len(inputs), dtype=bool), np.zeros(len(inputs), dtype=bool)
+    if inputs.dtype == object:
+        lacking = np.array([None in row for row in inputs.tolist()], dtype=bool)
+        return ~lacking, lacking
+    finite = np.asarray(np.isfinite(inputs).all(axis=1))
+    infinite = np.asarray(np.isinf(inputs).any(axis=1))
+    return finite, ~finite & ~infinite
 
 
 class _Questions:
@@ -118,20 +170,27 @@ class _Questions:
     """
 
     def __init__(
-        self, ask: Callable[[Array], Iterable[Any]], inputs: Array, wanted: Callable[[], bool]
+        self,
+        ask: Callable[[Array], Answered],
+        inputs: Array,
+        wanted: Callable[[], bool],
+        *,
+        halves: bool,
     ) -> None:
+        """``halves``: whether to look for the rows that it fails on; a service is not asked for that."""
         self._ask, self._inputs, self._wanted = ask, inputs, wanted
         self._said: list[Any] = [None] * len(inputs)
-        self._calls = 0
-        self._detail = ""
+        self._calls, self._halves = 0, halves
+        self._why = self._detail = ""
 
     def put(self) -> tuple[list[Any], str, str]:
         """An answer to every row, or None; why and how the model failed, if it did."""
         everything = np.arange(len(self._inputs))
         if self._answered(everything):
-            return self._said, "", ""
-        finite = np.isfinite(self._inputs).all(axis=1)
-        missing = ~finite & ~np.isinf(self._inputs).any(axis=1)
+            return self._said, self._why, self._detail
+        if not self._halves:
+            return self._said, "its model failed", self._detail
+        finite, missing = _whole(self._inputs)
         odd = [rows for rows in map(np.flatnonzero, (missing, ~finite & ~missing)) if len(rows)]
         whole = np.flatnonzero(finite)
         if odd and len(odd[0]) < len(everything):  # else it has failed on just these rows
@@ -141,7 +200,7 @@ class _Questions:
         open_rows = np.array([label is None for label in self._said])
         failed, strange = int((open_rows & finite).sum()), int((open_rows & ~finite).sum())
         if not open_rows.any():
-            return self._said, "", ""
+            return self._said, self._why, self._detail
         if open_rows.all():
             return self._said, "its model failed", self._detail
         why = [f"cannot answer the {strange} inputs with missing or infinite values"] if strange else []
@@ -166,11 +225,14 @@ class _Questions:
         self._calls += 1
         asked = self._inputs if len(rows) == len(self._inputs) else self._inputs[rows]
         try:
-            answers = self._ask(asked)
+            answers, why, detail = self._ask(asked)
         except Exception as error:
             if not self._detail:
                 self._detail = f"{type(error).__name__}: {' '.join(str(error).split())}"[:1000]
             return False
         for row, answer in zip(rows.tolist(), answers, strict=True):
             self._said[row] = answer
+        silent = any(answer is None for answer in answers)
+        if not self._why and (why or silent):
+            self._why, self._detail = why or _SILENT, self._detail or detail
         return True

@@ -18,10 +18,11 @@ from folkmoot.node.session.statement import NIL, NO_ROUND, Kind, Said
 
 @dataclass(frozen=True)
 class Pace:
-    """How long a member waits, in seconds: for a frame, and for the votes of slow models."""
+    """How long a member waits, in seconds: for a frame, for the votes of slow models, for who was held up."""
 
     delta: float
     window: float = 0.0  # from the opening of the poll on
+    late: float = 0.0  # after that, for members that learnt later than others that there is something to say
 
     def of(self, number: int) -> float:
         """Delta of a round: it grows, so that one is long enough in the end."""
@@ -254,9 +255,15 @@ class Agreement:
         return self.speaker.say(slot, value, store=self._parts(body), send=self._parts(body))
 
     def _from(self, deltas: int) -> float:
-        """So many delta after the start, and not before the window for votes ends."""
+        """So many delta after the start, not before the window for votes ends; later where some are late."""
         started = self.opened if self.started is None else self.started
-        return max(started + deltas * self.pace.delta, self.opened + self.pace.window)
+        return max(started + deltas * self.pace.delta, self.opened + self.pace.window) + self.pace.late
+
+    def is_late(self, now: float) -> bool:
+        """Whether others may judge sets already, so that what comes first now is passed on to proposers."""
+        if self.started is None or now <= self.opened + self.pace.window:
+            return False
+        return self.round > 0 or now > self._from(4)
 
     def _patience(self) -> float:
         """nil also when patience ends (window + 7 delta in round 0, 3 delta_r later); at once if there is
@@ -318,14 +325,16 @@ class Agreement:
 
     def _include_ok(self, body: bytes, now: float) -> _Verdict:
         """complete: yes; before start + 4 delta: wait; lacks somebody whose statement I have held for
-        2 delta_r: NO, and send it to the next proposer
+        2 delta: NO, and send it to the next proposer.
+
+        2 delta of the first round in all rounds: a liar that ends rounds early would else make them longer.
         """
         lacks = self.source.lacks(body)
         if not lacks:
             return _Verdict.YES
         if now < self._from(4):
             return _Verdict.WAIT
-        long = now - 2 * self.pace.of(self.round)
+        long = now - 2 * self.pace.delta
         left_out = [i for i in lacks if i in self.source.since and self.source.since[i] <= long]
         if not left_out:
             return _Verdict.YES

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from folkmoot.node.session.agreement import Agreement
 from folkmoot.node.session.book import Book
 from folkmoot.node.session.frames import MARK, Body, Have, Reveal
+from folkmoot.node.session.speaker import Speaker
 from folkmoot.node.session.statement import NO_ROUND, Kind, Said
 
 MOST_BYTES = 1 << 20  # of the sets and votes in a reply
 MOST_STATEMENTS = 6  # in a reply, per member
+_SLOWEST: Final = 8  # times the first pause between two requests
 
 Part = Said | Body | Reveal
 
@@ -35,6 +38,105 @@ class Deciding(Protocol):
     @property
     def reveals(self) -> Mapping[int, Reveal]:
         """Of agreed commitments, by member."""
+
+
+class Desk:
+    """Asks for what its member lacks, and gives others what they lack."""
+
+    def __init__(self, book: Book, speaker: Speaker, delta: float, now: float) -> None:
+        self._book, self._speaker, self._delta = book, speaker, delta
+        self._n, self._faults, self._me = book.members.n, book.members.faults, speaker.me
+        self._asked_at = self._moved_at = now  # when it last asked, and when it last heard of more
+        self._asked = 0  # times since it last made progress
+        self._helper = self._me
+        self._place = (0, 0)  # poll and stage where this member is
+        self._places: dict[int, tuple[int, int]] = {}  # by peer, the furthest (poll, stage) that it spoke of
+        self._overtaken: dict[int, float] = {}  # who is further than this member, and when to ask it
+        self._replied: dict[int, float] = {}
+        self._fetched: set[tuple[bytes, int]] = set()
+
+    def moved(self, now: float) -> None:
+        """The member has heard of more."""
+        self._moved_at, self._asked = now, 0
+
+    def entered(self, place: tuple[int, int], now: float) -> bool:
+        """The member is at a poll and stage; False if it was there."""
+        if place == self._place:
+            return False
+        self._place = place
+        self.begin(now)
+        self._overtaken = {peer: now for peer, far in self._places.items() if far > place}
+        return True
+
+    def begin(self, now: float) -> None:
+        """Nothing was asked for yet."""
+        self._asked_at, self._asked = now, 0
+        self._moved_at = now
+
+    def is_at(self, peer: int, place: tuple[int, int], now: float) -> None:
+        """A member spoke of a poll and stage. Whoever is further than this member knows what was decided.
+
+        It is asked delta / 2 later: a member that lacks a precommit, which a liar sent to others alone, must
+        still reveal in time. More than f + 1 need not be asked, since one of these is honest.
+        """
+        if place > self._places.get(peer, (0, 0)):
+            self._places[peer] = place
+            if place > self._place:
+                self._overtaken.setdefault(peer, now + self._delta / 2)
+
+    @property
+    def _hurried(self) -> dict[int, float]:
+        """The first f + 1 that are further, and when to ask each."""
+        return dict(list(self._overtaken.items())[: self._faults + 1])
+
+    def stalls_at(self, stage: Agreement) -> float:
+        """stalled 2 delta: Have; then less and less often. Liars that say something new cannot put it off."""
+        longest = 2 * stage.pace.of(stage.round)
+        pause = longest * min(1.5 ** min(self._asked, 10), _SLOWEST)
+        last = max(self._asked_at, self._moved_at)
+        usual = min(last + pause, self._asked_at + _SLOWEST * longest)
+        return min([usual, *self._hurried.values()])
+
+    def ask(self, poll: Deciding, now: float) -> None:
+        """Have(stage, round, marks), first to all, then to the proposer and three others"""
+        have = request(self._book, poll)
+        due = [peer for peer, when in self._hurried.items() if when <= now]
+        if due:
+            for to in due:
+                self._overtaken[to] = math.inf
+                self._speaker.put(to, have)
+            return
+        if self._asked == 0:
+            self._speaker.put(None, have)
+        else:
+            helpers = {poll.stage.proposer(poll.stage.round)}
+            while len(helpers - {self._me}) < min(4, self._n - 1):
+                self._helper = (self._helper + 1) % self._n
+                helpers.add(self._helper)
+            for to in sorted(helpers - {self._me}):
+                self._speaker.put(to, have)
+        self._asked_at, self._asked = now, self._asked + 1
+
+    def fetch(self, poll: Deciding) -> None:
+        """Ask once for the set of a proposal, and once of f + 1 who voted for a set that did not come."""
+        for value, holders in poll.stage.lacking().items():
+            many = min(len(holders), self._faults + 1)
+            if (value, many) not in self._fetched:
+                self._fetched.add((value, many))
+                have = request(self._book, poll)
+                for to in sorted(holders, key=lambda i: (i - self._me) % self._n)[:many]:
+                    self._speaker.put(to, have)
+
+    def help(self, polls: Sequence[Deciding], peer: int, have: Have, now: float) -> None:
+        """Reply with what is lacking: bounded, and not more often than a frame takes."""
+        if len(have.marks) > MARK * 64 * self._n or len(have.marks) % MARK:
+            raise ValueError("a request must have whole marks, and not too many")
+        if now < self._replied.get(peer, -math.inf) + self._delta / 2:
+            return
+        parts = reply(self._book, polls, have)
+        if parts:
+            self._replied[peer] = now
+            self._speaker.send(peer, parts)
 
 
 def request(book: Book, poll: Deciding) -> Have:

@@ -18,13 +18,17 @@ from folkmoot.node.session.frames import MOST_BYTES
 from folkmoot.node.session.statement import Digest, Place
 from folkmoot.node.session.terms import Terms
 from folkmoot.node.wire.schema import Column, check_schema
+from folkmoot.node.wire.things import MOST_FIELDS, TEXTS, THINGS
 
-DTYPES: Final = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
+NUMBERS: Final = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
+DTYPES: Final = (*NUMBERS, *THINGS)
 MOST_INPUTS: Final = 100_000
 MOST_CELLS: Final = 1_000_000  # inputs times labels, of probabilities and of Dawid-Skene
-MOST_COMPUTED: Final = 8_000_000  # votes of all members, times labels: a node stands still meanwhile
+MOST_COMPUTED: Final = 8_000_000  # votes of all members, times labels: the answer takes a second or two
 _DEAR: Final = 4  # Dawid-Skene and final votes of one's own look at each vote as often for each label
 MOST_NUMBERS: Final = 90_000  # inputs of a motion about numbers: eight bytes each in a frame
+MOST_TEXTS: Final = 1000  # inputs of a motion about texts
+MOST_PAIRED: Final = 20_000_000  # inputs times the cube of members, about texts: candidates are compared
 MOST_CHUNK: Final = MOST_BYTES - 1000  # bytes: it comes in one frame
 MOST_SHOWN: Final = 1 << 19  # bytes of the validation rows of a member
 
@@ -70,9 +74,21 @@ class Header(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
         return self.inputs - self.rows
 
     @property
+    def of_things(self) -> bool:
+        """Whether its inputs are texts or records, and not rows of numbers."""
+        return self.dtype in THINGS
+
+    @property
     def row_bytes(self) -> int:
-        """The size of an input."""
+        """The size of an input that is a row of numbers."""
         return self.columns * np.dtype(self.dtype).itemsize
+
+    @property
+    def chunk_bytes(self) -> int:
+        """The size of a chunk, at most."""
+        if self.of_things:
+            return MOST_CHUNK
+        return max(min(self.chunk_rows, self.inputs), 1) * self.row_bytes
 
     def check(self, n: int) -> None:
         """ValueError, with what is wrong, unless n members can vote on it."""
@@ -80,20 +96,25 @@ class Header(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
         if self.asker >= n or not math.isfinite(self.created):
             raise ValueError(f"the asker must be one of {n} members, and the time a number")
         if self.columns < 1 or self.chunk_rows < 1 or self.dtype not in DTYPES:
-            raise ValueError(f"inputs must have columns of numbers ({', '.join(DTYPES)}), and chunks rows")
-        chunk = max(min(self.chunk_rows, self.inputs), 1) * self.row_bytes
+            raise ValueError(
+                f"inputs must be columns of numbers ({', '.join(NUMBERS)}), texts or records, in chunks"
+            )
+        chunk = self.chunk_bytes
         if chunk > MOST_CHUNK:  # before anything is made that has a place for each column
             raise ValueError(
                 f"the inputs of a chunk must have at most {MOST_CHUNK:,} bytes: got {chunk:,}, with "
                 f"{self.columns:,} columns"
             )
         check_schema(self.schema, self.columns, "the schema of a motion")
+        self._check_things()
         if self.invites:
             self._check_invitation()
             return
         most = MOST_INPUTS
         if self.terms.answers == "numbers":
             most = MOST_NUMBERS
+        elif self.terms.answers == "text":
+            most = min(MOST_TEXTS, MOST_PAIRED // n**3)
         elif self.terms.answers == "probabilities" or self.terms.rule == "dawid-skene":
             most = min(MOST_INPUTS, 3 * MOST_CELLS // 4 // len(self.terms.labels))
         most = min(most, MOST_COMPUTED // (n * self._width(n)))
@@ -111,6 +132,24 @@ class Header(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             )
         if len(self.shown) not in (0, 32) or (self.shown and not self.rows):
             raise ValueError("validation rows must be named by 32 bytes of the motion that invited them")
+
+    def cost(self, n: int) -> int:
+        """What the answer costs among n members, in votes that are only counted."""
+        return n * self.inputs * self._width(n)
+
+    def _check_things(self) -> None:
+        kinds = {column.kind for column in self.schema}
+        if not self.of_things:
+            if kinds - {"number"}:
+                raise ValueError("rows of numbers must have columns of numbers")
+            return
+        if self.rows or self.invites or self.terms.rows:
+            raise ValueError("validation rows must be rows of numbers: texts and records cannot be shown")
+        if self.dtype == TEXTS:
+            if self.columns != 1 or kinds - {"text"}:
+                raise ValueError(f"texts must have one column, of texts: got {self.columns}")
+        elif not self.schema or self.columns > MOST_FIELDS:
+            raise ValueError(f"records must have 1 to {MOST_FIELDS:,} named columns: got {self.columns:,}")
 
     def _width(self, n: int) -> int:
         """What one vote costs whoever computes answer and final votes, in votes that are only counted."""
@@ -145,8 +184,14 @@ _DECODER: Final = msgspec.msgpack.Decoder(Header)
 
 def read_header(data: bytes, n: int) -> Header:
     """The header in these bytes, checked; ValueError if it is none."""
-    header = _DECODER.decode(data)
+    header = unchecked_header(data)
     header.check(n)
+    return header
+
+
+def unchecked_header(data: bytes) -> Header:
+    """The header in these bytes, which n members may not be able to vote on; ValueError if it is none."""
+    header = _DECODER.decode(data)
     if header.encoded() != data:
         raise ValueError("a header must be encoded in the one right way")
     return header

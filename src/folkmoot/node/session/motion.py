@@ -3,6 +3,9 @@
 It knows no sockets, clocks, threads or files: ``received``, ``wake`` and ``vote`` say what happened and when,
 ``take`` says what to store and, after that, what to send, and ``due`` when to be woken.
 
+The answer of a large motion is not computed at once: where ``computable``, run ``answering()`` where it holds
+up nobody, and hand the answer to ``conclude``.
+
 ``wanted`` says in which poll this member's votes are wanted; ``vote`` hands them in. What to vote:
 
 - an invitation (``header.invites``): its rows, sealed for the asker, or no bytes if it shows none
@@ -18,24 +21,24 @@ No bytes at all are a ballot as well. Whoever has nothing to vote hands these in
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from folkmoot.node.answer import answer_of, digest_of
 from folkmoot.node.review import ballots_of, judge_of
-from folkmoot.node.session import desk
 from folkmoot.node.session.agreement import Pace
 from folkmoot.node.session.book import Book, Evidence
-from folkmoot.node.session.frames import MARK, Answer, Ask, Have, Secret, Told, read, read_stored
+from folkmoot.node.session.desk import Desk, request
+from folkmoot.node.session.frames import Answer, Ask, Have, Secret, Told, read, read_stored
 from folkmoot.node.session.header import Header, motion_of
 from folkmoot.node.session.poll import Poll
 from folkmoot.node.session.speaker import Outbox, Speaker
 from folkmoot.node.session.statement import NIL, Kind, Members, Said, Sign, Verify
 from folkmoot.node.session.talk import Talk
 
-_SLOWEST: Final = 8  # times the first pause between two requests
+_QUICK: Final = 250_000  # votes: with more, the answer may take longer than 50 ms
 _REMEMBERED: Final = 1 << 13  # signatures: of twice as many commitments as a moot has members
 
 
@@ -53,6 +56,16 @@ def _remembering(verify: Verify) -> Verify:
         return found
 
     return verified
+
+
+def _spoken_of(peer: int, told: Told, polls: int) -> Iterator[tuple[int, int]]:
+    """The (poll, stage) of what a member says itself; a result comes after all of them."""
+    for said in told.said:
+        if said.member == peer:
+            yield (polls, 0) if said.kind == Kind.RESULT else (said.poll, said.stage)
+    for reveal in told.reveals:
+        if reveal.member == peer:
+            yield reveal.poll, 1
 
 
 class Motion:
@@ -79,14 +92,8 @@ class Motion:
         self._seed, self._holdout = seed, holdout
         self._early_asks: dict[int, Ask] = {}  # by peer, the last from before the talk
         self._delta = delta
-        self._asked_at = now  # when it last asked for what it lacks, or made progress
-        self._asked = 0  # times since it last made progress
-        self._helper = me
-        self._overtaken: dict[int, float] = {}  # by poll, when somebody revealed before this member decided
-        self._replied: dict[int, float] = {}
+        self._desk = Desk(self.book, self.speaker, delta, now)
         self._refused: set[int] = set()
-        self._fetched: set[tuple[bytes, int]] = set()
-        self._stage = (1, 1)  # polls, and agreements in the last of them
         self._unused: dict[int, Told] = {}  # by peer, the last with sets or votes that it could not judge yet
         known = list(records)
         secrets: dict[int, Secret] = {}
@@ -118,8 +125,8 @@ class Motion:
             and (said.kind == Kind.COMMIT or (said.stage == stage.stage and said.round == stage.round))
         ]  # fmt: skip
         self.speaker.send(None, own)
-        if self.answer is None and not self.talking:
-            self.speaker.put(None, desk.request(self.book, self.polls[-1]))
+        if self._agreeing:
+            self.speaker.put(None, request(self.book, self.polls[-1]))
 
     # What happens
 
@@ -143,6 +150,26 @@ class Motion:
     def evidence(self) -> dict[int, Evidence]:
         """Against whom this member holds evidence."""
         return self.book.evidence
+
+    @property
+    def computable(self) -> bool:
+        """Whether all votes are agreed, and nothing but the answer is lacking."""
+        is_over = len(self.polls) == self.header.polls and self.polls[-1].table is not None
+        return is_over and self.answer is None
+
+    def answering(self) -> Callable[[], bytes]:
+        """What computes the answer; it may run in another thread."""
+        coin = self.polls[0].agreements[0].decided or NIL
+        members = self.members
+        return partial(answer_of, self.header, self.tables, coin, members.n, members.faults)
+
+    def conclude(self, answer: bytes) -> None:
+        """answer = rule(votes, H(C)); sign RESULT(H(answer))"""
+        self.answer = answer
+        last = len(self.polls) - 1
+        self.speaker.say((Kind.RESULT, last, 0, 0), digest_of(self.name, answer))
+        for said in self.book.all_of((Kind.RESULT, last, 0, 0)):
+            self._compare(said)
 
     def vote(self, poll: int, votes: bytes, salt: bytes, now: float) -> None:
         """Commit to votes of this member; ``salt`` is 32 random bytes. ValueError if these are no ballot."""
@@ -170,7 +197,8 @@ class Motion:
         if message.motion != self.name:
             raise ValueError("a frame must be about this motion")
         if isinstance(message, Have):
-            self._help(peer, message, now)
+            self._desk.is_at(peer, (message.poll, message.stage), now)
+            self._desk.help(self.polls, peer, message, now)
         elif isinstance(message, Ask):
             self._asked_by(peer, message)
         elif isinstance(message, Answer):
@@ -183,20 +211,22 @@ class Motion:
                 self._step(now)
             if self.book.forged > forged:
                 raise ValueError("statements must be signed by their members")
+            for place in _spoken_of(peer, message, self.header.polls):
+                self._desk.is_at(peer, place, now)
 
     def wake(self, now: float) -> None:
         """Time has passed."""
         self._step(now)
-        if self.answer is None and not self.talking and now >= self._stalls_at:
-            self._ask(now)
+        if self._agreeing and now >= self._desk.stalls_at(self.polls[-1].stage):
+            self._desk.ask(self.polls[-1], now)
 
     def due(self, now: float) -> float | None:
         """When to be woken, unless something happens before."""
-        if self.answer is not None:
+        if self.answer is not None or self.computable:
             return None
         if self.talking and self.talk is not None:
             return self.talk.due()
-        times = [self._stalls_at, self.polls[-1].due(now)]
+        times = [self._desk.stalls_at(self.polls[-1].stage), self.polls[-1].due(now)]
         return min(each for each in times if each is not None)
 
     def take(self) -> Outbox:
@@ -216,7 +246,6 @@ class Motion:
         poll.secret = self._secrets.get(number)
         poll.commitments.refused |= self._refused
         self.polls.append(poll)
-        self._asked_at, self._asked = now, 0
 
     def _absorb(self, told: Told, now: float, peer: int | None = None) -> bool:
         """Keep what is new; whether anything was."""
@@ -241,14 +270,12 @@ class Motion:
                 poll = self.polls[reveal.poll]
                 fresh.append(poll.add_reveal(reveal))
                 early = early or not (fresh[-1] or poll.agreed)
-                if fresh[-1] and poll.agreed is None:
-                    self._overtaken.setdefault(reveal.poll, now)
             else:
                 early = True
         if early and peer is not None:
             self._unused[peer] = told
         if any(fresh):
-            self._asked_at, self._asked = now, 0
+            self._desk.moved(now)
         for said in told.said:
             if said.kind == Kind.RESULT:
                 self._compare(said)
@@ -257,18 +284,23 @@ class Motion:
     def _step(self, now: float) -> None:
         while self.answer is None and (self.polls[-1].step(now) or self._talk_on(now)):
             if self.polls[-1].table is not None:
-                if len(self.polls) == self.header.polls:
-                    self._conclude()
+                if self.computable:
+                    if self.header.cost(self.members.n) <= _QUICK:
+                        self.conclude(self.answering()())
                 elif not self._begin_to_talk(now):
                     self._open(now)
-            stage = len(self.polls), len(self.polls[-1].agreements)
-            if stage != self._stage:
-                self._stage = stage
+            stage = self.polls[-1].stage
+            if self._desk.entered((stage.poll, stage.stage), now):
                 unused, self._unused = self._unused, {}
                 for peer, told in unused.items():
                     self._absorb(told, now, peer)
-        if self.answer is None and not self.talking:
-            self._fetch()
+        if self._agreeing:
+            self._desk.fetch(self.polls[-1])
+
+    @property
+    def _agreeing(self) -> bool:
+        """Whether this member lacks what others may have."""
+        return self.answer is None and not self.talking and not self.computable
 
     @property
     def talking(self) -> bool:
@@ -301,71 +333,7 @@ class Motion:
         elif self.header.terms.protocol:
             self._early_asks[peer] = ask
 
-    def _conclude(self) -> None:
-        """answer = rule(votes, H(C)); sign RESULT(H(answer))"""
-        coin = self.polls[0].agreements[0].decided or NIL
-        self.answer = answer_of(self.header, self.tables, coin, self.members.n, self.members.faults)
-        last = len(self.polls) - 1
-        self.speaker.say((Kind.RESULT, last, 0, 0), digest_of(self.name, self.answer))
-        for said in self.book.all_of((Kind.RESULT, last, 0, 0)):
-            self._compare(said)
-
     def _compare(self, said: Said) -> None:
         """Who signs another result computes differently: an alarm, and never part of the decision."""
         if self.answer is not None and said.value != digest_of(self.name, self.answer):
             self.alarms.add(said.member)
-
-    @property
-    def _stalls_at(self) -> float:
-        """stalled 2 delta: Have; then less and less often
-
-        Once sooner where others have revealed their votes: a member that lacks a precommit, which a liar sent
-        to others alone, must still reveal in time.
-        """
-        poll = self.polls[-1]
-        delta = poll.pace.of(poll.stage.round)
-        usual = self._asked_at + 2 * delta * min(1.5 ** min(self._asked, 10), _SLOWEST)
-        hurry = self._overtaken.get(poll.number, math.inf) if poll.agreed is None else math.inf
-        return min(usual, hurry + self._delta / 2)
-
-    def _ask(self, now: float) -> None:
-        """Have(stage, round, marks), first to all, then to the proposer and three others"""
-        poll = self.polls[-1]
-        have = desk.request(self.book, poll)
-        if self._overtaken.get(poll.number, math.inf) < math.inf:
-            self._overtaken[poll.number] = math.inf
-            for to in poll.revealed_early[: self.members.faults + 1]:
-                self.speaker.put(to, have)
-        elif self._asked == 0:
-            self.speaker.put(None, have)
-        else:
-            helpers = {poll.stage.proposer(poll.stage.round)}
-            while len(helpers - {self.me}) < min(4, self.members.n - 1):
-                self._helper = (self._helper + 1) % self.members.n
-                helpers.add(self._helper)
-            for to in sorted(helpers - {self.me}):
-                self.speaker.put(to, have)
-        self._asked_at, self._asked = now, self._asked + 1
-
-    def _fetch(self) -> None:
-        """Ask once for the set of a proposal, and once of f + 1 who voted for a set that did not come."""
-        stage = self.polls[-1].stage
-        for value, holders in stage.lacking().items():
-            many = min(len(holders), self.members.faults + 1)
-            if (value, many) not in self._fetched:
-                self._fetched.add((value, many))
-                have = desk.request(self.book, self.polls[-1])
-                turned = sorted(holders, key=lambda i: (i - self.me) % self.members.n)
-                for to in turned[:many]:
-                    self.speaker.put(to, have)
-
-    def _help(self, peer: int, have: Have, now: float) -> None:
-        """Reply with what is lacking: bounded, and not more often than a frame takes."""
-        if len(have.marks) > MARK * 64 * self.members.n or len(have.marks) % MARK:
-            raise ValueError("a request must have whole marks, and not too many")
-        if now < self._replied.get(peer, float("-inf")) + self._delta / 2:
-            return
-        parts = desk.reply(self.book, self.polls, have)
-        if parts:
-            self._replied[peer] = now
-            self.speaker.send(peer, parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from typing import Final
 
 from folkmoot.node.session.agreement import Agreement, Pace
 from folkmoot.node.session.book import Book
@@ -20,6 +21,12 @@ from folkmoot.node.session.sets import (
 )
 from folkmoot.node.session.speaker import Speaker
 from folkmoot.node.session.statement import NO_ROUND, Kind, Said, commitment
+
+# Delta that a member waits longer in stage 1 before a set may leave anybody out. Where liars hold a member
+# up, it hears the first reveal of an honest one after delta, asks delta / 2 later, and learns what was agreed
+# after 2 delta more. Its own reveal takes one. So all hold it 4.5 delta after the first of them began, and
+# have held it for 2 delta when they judge a set 4 + 3 delta after that.
+HELD_UP: Final = 3
 
 
 class CommitmentSource:
@@ -227,11 +234,6 @@ class Poll:
         self._sort_reveals()
         return True
 
-    @property
-    def revealed_early(self) -> list[int]:
-        """Others that revealed votes, in the order in which these came."""
-        return [reveal.member for reveal in self._early.values() if reveal.member != self.speaker.me]
-
     def _sort_reveals(self) -> None:
         """Those that open agreed commitments."""
         if self.agreed is None:
@@ -278,7 +280,8 @@ class Poll:
         order = [agreed.proposer, *(i for i in order if i != agreed.proposer)]
         self.agreements.append(
             Agreement(
-                self.number, REVEALS, order=order, pace=Pace(self.pace.delta), opened=now,
+                self.number, REVEALS, order=order, opened=now,
+                pace=Pace(self.pace.delta, late=HELD_UP * self.pace.delta),
                 source=self._source, book=self.book, speaker=self.speaker,
             )
         )  # fmt: skip
@@ -289,8 +292,7 @@ class Poll:
         before = set(source.since)
         source.note(now)
         stage = self.stage
-        late = stage.started is not None and (stage.round > 0 or now > stage.started + 4 * self.pace.delta)
-        if late and now > self.opened + self.pace.window:
+        if stage.is_late(now):
             for member in sorted(set(source.since) - before - {self.speaker.me}):
                 for to in sorted(
                     {stage.proposer(stage.round), stage.proposer(stage.round + 1)} - {self.speaker.me}

@@ -22,7 +22,7 @@ from folkmoot.node.session.speaker import Speaker
 from folkmoot.node.session.terms import LOCAL, Terms
 from folkmoot.protocols.many import Opinions, winners
 from folkmoot.protocols.thresholds import batch_accuracies
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 _PATIENCE: Final = 3  # delta: a question, an answer, and some
 _PAUSE: Final = 0.25  # delta, on average, before each round: so that members do not move in step
@@ -164,7 +164,7 @@ class Talk:
             self._opinions.react(won)
             self._packed = None
         votes = np.concatenate([*self._answers.values(), np.zeros(0, dtype=np.int8)])
-        known = votes[votes != UNCOLOURED]
+        known = votes[votes != NO_VOTE]
         many = np.bincount(known, minlength=1) / max(len(known), 1)
         shares = {i: round(float(many[i]), 6) for i in np.flatnonzero(many).tolist()}
         changed = int((self._opinions.colours != before).sum())
@@ -182,7 +182,7 @@ def _accuracy(terms: Terms, first: Ints, me: int, holdout: tuple[int, int]) -> f
     inputs = first.shape[1]
     most = max(_MOST_HEARD // (len(first) * len(terms.labels)), 1000)
     some = np.unique(np.linspace(0, inputs - 1, min(inputs, most)).astype(np.int64))
-    there = [i for i in range(len(first)) if i != me and (first[i] != UNCOLOURED).any()]
+    there = [i for i in range(len(first)) if i != me and (first[i] != NO_VOTE).any()]
     votes = first[[me, *there]][:, some] if there else None
     right, rows = holdout
     return float(batch_accuracies([right], [rows], votes, participants=[0])[0])

@@ -12,7 +12,7 @@ from folkmoot import checks
 from folkmoot.protocols import PROTOCOLS, SnowProtocol, named_protocol
 from folkmoot.protocols.thresholds import StrongConfidence
 
-Answers: TypeAlias = Literal["labels", "probabilities", "numbers"]
+Answers: TypeAlias = Literal["labels", "probabilities", "numbers", "text"]
 Believe: TypeAlias = Literal["all", "own"]
 LOCAL: Final = "local"  # alpha: each member its own, by its holdout (strong confidence)
 
@@ -21,7 +21,9 @@ RULES: Final[dict[str, tuple[str, ...]]] = {
     "labels": ("plurality", "weighted", "dawid-skene"),
     "probabilities": ("mean", "log"),
     "numbers": ("trimmed-mean", "median"),
+    "text": ("plurality",),
 }
+MOST_TEXT_MEMBERS: Final = 100  # each pair of candidates is compared for each member
 MOST_LABELS: Final = 5000
 MOST_WEIGHT: Final = 1_000_000
 MOST_ROWS: Final = 1000  # validation rows of a member
@@ -43,10 +45,10 @@ class Terms(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
 
     Parameters
     ----------
-    answers : {"labels", "probabilities", "numbers"}
-        What a member says of an input.
+    answers : {"labels", "probabilities", "numbers", "text"}
+        What a member says of an input. Texts are proposals, and final votes choose among them.
     labels : tuple of str
-        What can be answered; none for numbers.
+        The possible answers; none for numbers and texts.
     rule : str
         The public aggregation, one of ``RULES``. Default: the first of these.
     weights : tuple of int
@@ -133,8 +135,8 @@ class Terms(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
 
     @property
     def polls(self) -> int:
-        """First votes; and final votes, where each member believes whom it chooses, or where members talk."""
-        return 2 if self.believe == "own" or self.protocol else 1
+        """First votes; and final votes, where members talk, or each of them judges first votes by itself."""
+        return 2 if self.believe == "own" or self.protocol or self.answers == "text" else 1
 
     @property
     def window(self) -> float:
@@ -164,6 +166,11 @@ class Terms(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
         self._check_rule()
         self._check_weights(n)
         self._check_talk()
+        if self.answers == "text" and n > MOST_TEXT_MEMBERS:
+            raise checks.ArgumentError(
+                "{answers} 'texts' must be asked of at most {most!s} members: got {n!s}",
+                answers=self.answers, most=MOST_TEXT_MEMBERS, n=n,
+            )  # fmt: skip
         _within("least", self.least, 0, n)
         if self.coin and self.answers == "numbers":
             raise checks.ArgumentError(
@@ -178,11 +185,12 @@ class Terms(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
 
     def _check_labels(self) -> None:
         many = len(self.labels)
-        if self.answers == "numbers":
+        if self.answers in ("numbers", "text"):
             if many:
                 raise checks.ArgumentError(
-                    "{labels} must not be given in a motion about numbers: got {many!s}", many=many
-                )
+                    "{labels} must not be given in a motion about {kind!s}: got {many!s}",
+                    kind=self.answers, many=many,
+                )  # fmt: skip
         elif not 2 <= many <= MOST_LABELS or len(set(self.labels)) < many:
             raise checks.ArgumentError(
                 "{labels} must be 2 to {most!s}, all different: got {many!s}, {different!s} different",
@@ -195,6 +203,11 @@ class Terms(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
                 "{believe} must be 'all' where members talk, since each says how final votes are made: "
                 "got {believe=}, {protocol=}", **_of(self, "believe", "protocol"),
             )  # fmt: skip
+        if self.believe == "own" and self.answers == "text":
+            raise checks.ArgumentError(
+                "{believe} must be 'all' for texts, as each member chooses by its own rule: got {believe=}",
+                believe=self.believe,
+            )
         _within("rows", self.rows, 0, MOST_ROWS)
         if self.rows and self.believe != "own":
             raise checks.ArgumentError(

@@ -22,7 +22,7 @@ from folkmoot.node.session.header import motion_of
 CHILDREN: Final = ("journal", "results", "evidence", "truths")  # tables with rows of a motion
 VERSION: Final = 11
 KEPT_OLD: Final = "moot-0.2.db"  # the copy of a database of 0.2, beside what it became
-_OLD: Final = 10  # the schema of 0.2: its rosters and its audit log are those of 11
+_OLD: Final = 9  # the schema of 0.2: its rosters and its audit log are those of 11
 _OF_ROSTERS: Final = """
 -- By the digest of the roster that is replaced. own_consents is of 0.2, and not written any more.
 CREATE TABLE successors (previous BLOB, name BLOB, content BLOB NOT NULL, PRIMARY KEY (previous, name));
@@ -85,6 +85,9 @@ _GONE: Final = (
     "series",
     "opened",
     "invitations",
+    "models",
+    "adoptions",
+    "ballots",
     *CHILDREN,
     "motions",
     "seals",
@@ -158,6 +161,7 @@ class Database:
         copy = Path(self.path).with_name(KEPT_OLD)
         if not copy.exists():
             self.change("VACUUM INTO ?", str(copy))
+            copy.chmod(0o600)
 
     def close(self) -> None:
         """Close the file."""

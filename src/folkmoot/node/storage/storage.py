@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -43,6 +43,39 @@ _WHERE: Final[dict[str, str]] = {
 _EVIDENCE: Final = msgspec.msgpack.Decoder(Evidence)
 
 
+class Round(msgspec.Struct, frozen=True):
+    """One round of a talk, as this node had it."""
+
+    round: int
+    seconds: float  # since its part in the motion began
+    asked: list[str]
+    heard: list[str]
+    changed: int  # inputs on which it changed its vote
+    shares: dict[str, float]  # of the answers, by label; empty where they were not kept
+
+
+class Part(msgspec.Struct, frozen=True):
+    """All that a node says of its own part in a motion.
+
+    A running node writes what it knows; what is left out is as here.
+    """
+
+    seconds: float | None = None  # from when it heard of the motion until it knew the answer
+    bytes_sent: int = 0
+    bytes_received: int = 0
+    refused: dict[str, str] = {}  # who said that it takes no part, or has no votes, and why
+    abstained: str = ""  # why it did not vote on all inputs itself
+    weights: dict[str, float] = {}  # what first votes counted in its own final votes, by member
+    fell_back: str = ""  # why its final votes are the plurality of first votes, although it may choose
+    rounds: list[Round] = []  # of its talk
+    rounds_played: int = 0  # of its talk, in all
+    shown: list[int] = []  # which of its own rows it showed in answer to an invitation
+    shown_of: str = ""  # the digest of all its rows
+    shown_for: str = ""  # the motion for which it named their labels
+    order: str = ""  # an asker's order of inputs and validation rows, in hex, until it is revealed
+    why: str = ""  # why it gave the motion up
+
+
 @dataclass(frozen=True)
 class StoredMotion:
     """A motion as a node remembers it, but for its journal."""
@@ -57,7 +90,7 @@ class StoredMotion:
     ends: float  # when its asker stops waiting, by this node's clock
     decided: float | None
     stopped: float | None
-    summary: dict[str, Any]
+    part: Part  # of this node
     answer: bytes | None
     certificate: bytes | None
     evidence: dict[int, Evidence]
@@ -292,7 +325,7 @@ class Storage:
         result = rows["results"][0] if rows["results"] else (name, None, None)
         return StoredMotion(
             name, header, signature, list(fingerprints), list(names), faults, opened, ends, decided, stopped,
-            json.loads(summary), result[1], result[2],
+            msgspec.json.decode(summary, type=Part), result[1], result[2],
             {node: _EVIDENCE.decode(data) for _, node, data, _ in rows["evidence"]},
             {place: label for _, place, label in rows["truths"]},
         )  # fmt: skip
@@ -450,8 +483,8 @@ def open_storage(
             what = "is empty" if path.is_file() else "is missing"
             raise ValueError(
                 f"{path} {what}, and there is a key beside it: this node may have signed what it no longer "
-                "knows, and could contradict itself; put a copy of the database back, or give --forget to go "
-                "on without"
+                "knows, and could contradict itself; put a copy of the database back, or go on without it by "
+                "folkmoot node run --forget"
             )
         create_storage(folder, fingerprint, clock)
     storage = Storage(path)

@@ -1,1 +1,1 @@
-"""How frames get from node to node: one interface, on a virtual clock or over TLS."""
+"""How frames get from node to node: one interface, and TLS behind it."""

@@ -29,7 +29,7 @@ from folkmoot.node.membership.roster import Member, Roster
 from folkmoot.node.transports.budget import Budget
 from folkmoot.node.transports.gate import Gate, Guest
 from folkmoot.node.transports.tls import Connection, Limits, contexts
-from folkmoot.node.transports.transport import Receiver, Result, Way
+from folkmoot.node.transports.transport import Receiver, Result
 from folkmoot.node.transports.worker import Worker
 from folkmoot.node.wire import messages as m
 
@@ -103,21 +103,20 @@ class Mesh:
     ) -> None:
         self.roster = roster  # the newest of those held
         self._own = roster[place]
-        self._fingerprint = bytes.fromhex(self._own.fingerprint)
+        self._fingerprint = self._own.peer
         self.cpu = cpu  # seconds of processor time: what handling a peer's frames took is charged to it
         self._files = certificate_file, key_file
         self.limits, self._clock = limits or Limits(), clock
         self.counts: Counter[str] = Counter()
-        self._moots = [bytes.fromhex(roster.digest)]  # that we have gone through, the newest first
+        self._moots = [roster.moot]  # that we have gone through, the newest first
         self._peers: dict[bytes, _Peer] = {}
-        self.ways: dict[bytes, Way] = {}  # what sends, on each one's newest connection
         self._listening = False
         self._gate = Gate(self.limits, len(roster))
         self._pending: dict[Connection, Guest] = {}  # dialled us and not known yet, the oldest first
         self._log = (journal or Journal("error")).bound(node=self._own.name)
         self._loop = asyncio.get_running_loop()
         self.now: Callable[[], float] = self._loop.time  # asked at every frame: the loop's own clock
-        self._model = Worker(self._loop)
+        self._model, self._computing = Worker(self._loop, "model"), Worker(self._loop, "answers")
         self._receiver: Receiver[bytes] | None = None
         self._listeners: list[socket.socket] = []
         self._handshakes: set[asyncio.Task[Any]] = set()
@@ -138,13 +137,12 @@ class Mesh:
         for roster in rosters:
             for member in roster:
                 named.setdefault(member.name.lower(), member)
-                members.setdefault(bytes.fromhex(member.fingerprint), member)
+                members.setdefault(member.peer, member)
         self._for_callers, self._for_called = contexts(
             *self._files, [member.certificate for member in named.values()]
         )
         for gone in [peer for peer in self._peers if peer not in members]:
             state = self._peers.pop(gone)
-            self.ways.pop(gone, None)
             if state.dialling is not None:
                 state.dialling.cancel()
             for connection in list(state.connections):
@@ -173,25 +171,19 @@ class Mesh:
     def attach(self, receiver: Receiver[bytes]) -> None:
         """Who is told what arrives."""
         self._receiver = receiver
-        self.frame = receiver.received  # type: ignore[method-assign]  # no step between
 
     def send(self, peer: bytes, frame: bytes) -> None:
         """Over the newest connection; or wait a little for one."""
-        way = self.ways.get(peer)
-        if way is not None:
-            way(frame)
-            return
         state = self._peers.get(peer)
-        if state is None:  # of a roster that is not held any more
+        if state is not None and state.connections:
+            state.connections[-1].send(frame)
+        elif state is None or state.queued + len(frame) > MOST_QUEUED:  # None: it is in no roster any more
             self.counts["dropped_no_connection"] += 1
-            return
-        if state.queued + len(frame) > MOST_QUEUED:
-            self.counts["dropped_no_connection"] += 1
-            return
-        state.queue.append(frame)
-        state.queued += len(frame)
-        state.hurry.set()
-        self._dial(peer)
+        else:
+            state.queue.append(frame)
+            state.queued += len(frame)
+            state.hurry.set()
+            self._dial(peer)
 
     def clock(self) -> float:
         """The time of day."""
@@ -204,6 +196,10 @@ class Mesh:
     def work(self, job: Callable[[], Result], done: Callable[[Result], None]) -> Callable[[], None]:
         """The model runs in a thread of its own, one job at a time."""
         return self._model.put(job, done)
+
+    def compute(self, job: Callable[[], Result], done: Callable[[Result], None]) -> None:
+        """What takes long and is not the model's has another thread."""
+        self._computing.put(job, done)
 
     # ---- starting and stopping ---------------------------------------------------------------
 
@@ -250,6 +246,7 @@ class Mesh:
         for connection in list(self._pending):
             connection.abort()
         self._model.close()
+        self._computing.close()
         await asyncio.sleep(0)
 
     def connected(self) -> list[bytes]:
@@ -440,7 +437,6 @@ class Mesh:
         state.connections.append(connection)
         state.since = self.now()
         state.seen_at(connection.address.rpartition(":")[0])
-        self.ways[connection.peer] = connection.send
         for other in state.connections[:-1]:
             if other.abandoned:
                 other.drop("retired", self.limits.frame_seconds)
@@ -480,10 +476,8 @@ class Mesh:
             self._warn(f"{name} {why}", "connection refused", peer=name, address=connection.address, why=why)
         if state is not None and connection in state.connections:
             state.connections.remove(connection)
-            self.ways.pop(state.fingerprint, None)
-            if state.connections:
-                self.ways[state.fingerprint] = state.connections[-1].send
-            elif self._listening and state.fingerprint in self._peers:  # not gone with its roster
+            held = state.fingerprint in self._peers  # else it is gone with its roster
+            if held and self._listening and not state.connections:
                 if self.now() - state.since < STEADY:
                     self._wait_longer(state)
                 else:

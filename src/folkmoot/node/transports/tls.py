@@ -99,7 +99,6 @@ class Connection(asyncio.Protocol):
         self.peer: bytes | None = None  # the fingerprint of its certificate, known once the handshake is done
         self.ready = False  # Hello has been said
         self.expected = expected  # whom we dialled; None if we were dialled
-        self.since = 0.0
         self.incomplete_since: float | None = None
         self.retired_since: float | None = None  # we speak over another, and wait for the peer to close this
         self.abandoned = False  # the peer speaks over another
@@ -122,6 +121,7 @@ class Connection(asyncio.Protocol):
         self._socket: asyncio.Transport | None = None
         self._loop = asyncio.get_running_loop()
         self._now = self._loop.time
+        self.since = self._now()  # a socket that comes later had less time
         self.over, self.why = False, ""
         self._changed: asyncio.Future[None] | None = None
         self.address = ""
@@ -134,7 +134,6 @@ class Connection(asyncio.Protocol):
         _notice_dead_peers(transport.get_extra_info("socket"))
         peer = transport.get_extra_info("peername")
         self.address = f"{peer[0]}:{peer[1]}" if peer else ""
-        self.since = self._loop.time()
         if self._dialled:
             self._handshake()
 
@@ -188,7 +187,13 @@ class Connection(asyncio.Protocol):
     def _flush(self) -> None:
         data = self._outgoing.read()
         if data and self._socket is not None:
-            self._socket.write(data)
+            self._write(self._socket, data)
+
+    def _write(self, plain: asyncio.Transport, data: bytes) -> None:
+        try:
+            plain.write(data)
+        except RuntimeError:  # uvloop raises it between the end of a socket and ``connection_lost``
+            self._end("lost")
 
     def send(self, frame: bytes) -> None:
         """Send a frame; a peer that lets too much pile up is dropped."""
@@ -203,7 +208,7 @@ class Connection(asyncio.Protocol):
         except ssl.SSLError as error:
             self.drop(f"TLS failed: {_reason(error)}")
             return
-        plain.write(self._outgoing.read())
+        self._write(plain, self._outgoing.read())
 
     def retire(self) -> None:
         """Tell the peer that this connection is not used any more, and go on reading until it closes it."""

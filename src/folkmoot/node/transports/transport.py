@@ -1,21 +1,21 @@
 """What a node needs of the world: peers to send frames to, a clock, and somewhere to run its model.
 
-Two implementations: ``memory`` (a virtual clock; delays, drops, partitions and crashes from a seed) and
-``mesh`` (TLS over real sockets). The node cannot tell them apart, and one suite of tests
-holds both to what is said here.
+Two implementations: ``mesh`` (TLS over real sockets), and for tests ``folkmoot.testing.memory`` (a virtual
+clock; delays, drops, partitions and crashes from a seed). The node cannot tell them apart, and one suite of
+tests holds both to what is said here.
 
 ``mesh`` knows peers by the fingerprints of their certificates, which stay while rosters come and go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from typing import Protocol, TypeVar
 
 Result = TypeVar("Result")
 Peer = TypeVar("Peer")  # how peers are known: int (a place) or bytes (a fingerprint)
 Heard = TypeVar("Heard", contravariant=True)
-Way: TypeAlias = Callable[[bytes], None]  # where a frame goes
 
 
 class Receiver(Protocol[Heard]):
@@ -32,7 +32,22 @@ class Receiver(Protocol[Heard]):
 
 
 class Transport(Protocol[Peer]):
-    """The world of one node. Frames may be lost, late or out of order; they are never forged or changed."""
+    """The world of one node. Frames may be lost, late or out of order; they are never forged or changed.
+
+    ``counts`` are of what happened to frames and connections, by name.
+    """
+
+    @property
+    def counts(self) -> Counter[str]: ...
+
+    def connected(self) -> Collection[Peer]:
+        """Peers with whom there is a connection now."""
+
+    def latencies(self) -> Mapping[Peer, float]:
+        """Seconds to connected peers and back, where that is known."""
+
+    def skews(self) -> Mapping[Peer, float]:
+        """How far each peer's clock was ahead when it was reached, where that is known."""
 
     def attach(self, receiver: Receiver[Peer]) -> None:
         """Who is told what arrives."""
@@ -55,9 +70,5 @@ class Transport(Protocol[Peer]):
         Returns what cancels it: a job that has not begun is not run.
         """
 
-
-@runtime_checkable
-class Connected(Protocol):
-    """A transport by fingerprints that has connections, and says what sends on each at once."""
-
-    ways: Mapping[bytes, Way]  # of each with whom there is a connection now
+    def compute(self, job: Callable[[], Result], done: Callable[[Result], None]) -> None:
+        """The same for a job that must not wait for the model."""

@@ -1,4 +1,4 @@
-"""Where a model runs: one thread of its own, which never keeps the process from ending."""
+"""Where a model runs, or what else takes long: a thread that never keeps the process from ending."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from folkmoot.node.transports.transport import Result
 class Worker:
     """Runs jobs one after the other and hands their results to the loop."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+    def __init__(self, loop: asyncio.AbstractEventLoop, name: str) -> None:
+        self._loop, self._name = loop, name
         self._jobs: queue.SimpleQueue[list[tuple[Callable[[], Any], Callable[[Any], None]]] | None]
         self._jobs = queue.SimpleQueue()  # each a list of one job, or of none if it was cancelled
         self._closed = False
@@ -26,7 +26,7 @@ class Worker:
         """Run a job and call ``done`` in the loop; returns what takes it back while it waits."""
         if self._thread is None:
             # A daemon: a model that never returns must not keep a node from stopping.
-            self._thread = threading.Thread(target=self._run, name="model", daemon=True)
+            self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
             self._thread.start()
         work: list[tuple[Callable[[], Any], Callable[[Any], None]]] = [(job, done)]
         self._jobs.put(work)
@@ -46,7 +46,7 @@ class Worker:
             try:
                 result = job()
             except BaseException as error:  # a model may even call sys.exit: the next job is not to suffer
-                context = {"message": "a model's thread failed", "exception": error}
+                context = {"message": f"the thread of {self._name} failed", "exception": error}
                 self._call(self._loop.call_exception_handler, context)
             else:
                 self._call(self._hand_over, done, result)

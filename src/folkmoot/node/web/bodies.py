@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -14,12 +14,14 @@ import msgspec
 import numpy as np
 from starlette.requests import Request
 
-from folkmoot.client import RAW
-from folkmoot.durations import seconds_of
+from folkmoot.node.client import RAW
+from folkmoot.node.durations import seconds_of
 from folkmoot.node.service.input_files import inputs_in_text
 from folkmoot.node.session.header import MOST_INPUTS
+from folkmoot.node.session.terms import Terms
+from folkmoot.node.web import shapes
 from folkmoot.node.web.refusals import RefusalError
-from folkmoot.node.web.shapes import DURATIONS, LISTS, MOST_BODY, Shapes
+from folkmoot.node.web.shapes import DURATIONS, LISTS, MOST_BODY, TERMS
 from folkmoot.node.wire.batch import Batch
 from folkmoot.node.wire.schema import Column
 
@@ -37,10 +39,10 @@ BODY: Final = "the body"
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """A motion to be put: inputs, and terms as the service takes them."""
+    """A motion to be put: inputs, and its terms, which are not checked yet."""
 
     batch: Batch
-    terms: Any
+    terms: Terms
     digest: bytes  # of all that was sent
 
 
@@ -103,8 +105,8 @@ def _whole(value: Any) -> Any:
 class Reader:
     """Reads what is to be put; a few bodies at once, since each takes memory or room on the disk."""
 
-    def __init__(self, shapes: Shapes, folder: Path) -> None:
-        self.shapes, self._folder = shapes, folder
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._some = asyncio.Semaphore(AT_ONCE)
 
     async def asked(self, request: Request) -> Asked:
@@ -121,7 +123,7 @@ class Reader:
                 return await self._raw(request)
             body = await body_of(request)
             digest = hashlib.sha256(msgspec.msgpack.encode([kind, body, request.url.query])).digest()
-            read: Callable[[], tuple[Batch, Any]]
+            read: Callable[[], tuple[Batch, Terms]]
             if kind == JSON:
                 read = lambda: self._in_json(body)  # noqa: E731
             else:
@@ -129,30 +131,34 @@ class Reader:
             batch, terms = await asyncio.to_thread(read)
             return Asked(batch, terms, digest)
 
-    def _in_json(self, body: bytes) -> tuple[Batch, Any]:
-        question = decoded(body, self.shapes.Question)
-        rows = question.inputs
-        odd = next((i for i, row in enumerate(rows) if len(row) != len(rows[0])), None)
-        if odd is not None:
-            raise ValueError(
-                f"{BODY}: row {odd} must have {len(rows[0])} numbers, as row 0 has: got {len(rows[odd])}"
-            )
-        batch = Batch(np.array(rows, dtype=np.float64), BODY, _schema(question.columns))
-        return batch, self._terms(question)
+    def _in_json(self, body: bytes) -> tuple[Batch, Terms]:
+        question = decoded(body, shapes.Question)
+        rows: Any = question.inputs
+        if len({type(row) for row in rows}) > 1:
+            raise ValueError(f"{BODY}: inputs must be all rows of numbers, all texts or all records")
+        if isinstance(rows[0], list):
+            odd = next((i for i, row in enumerate(rows) if len(row) != len(rows[0])), None)
+            if odd is not None:
+                raise ValueError(
+                    f"{BODY}: row {odd} must have {len(rows[0])} numbers, as row 0 has: got {len(rows[odd])}"
+                )
+            rows = np.array(rows, dtype=np.float64)
+        columns = question.columns
+        if isinstance(rows[0], dict):  # a name alone says nothing that a record does not
+            columns = [each for each in columns if not isinstance(each, str)]
+        return Batch(rows, BODY, _schema(columns)), self._terms(question)
 
-    def _in_address(self, query: dict[str, Any]) -> Any:
-        strange = next((name for name in query if name not in self.shapes.terms), None)
+    def _in_address(self, query: dict[str, Any]) -> Terms:
+        strange = next((name for name in query if name not in TERMS), None)
         if strange is not None:
-            raise RefusalError(
-                400, f"the address may say {', '.join(self.shapes.terms)}: got {strange!r:.60}"
-            )
+            raise RefusalError(400, f"the address may say {', '.join(TERMS)}: got {strange!r:.60}")
         said: dict[str, Any] = {
             name: (value.split(",") if value else []) if name in LISTS else value
             for name, value in query.items()
         }
         said |= {name: said[name] == "true" for name in said if said[name] in ("true", "false")}
         try:
-            question = msgspec.convert(said, self.shapes.Terms, strict=False)
+            question = msgspec.convert(said, shapes.TermsSaid, strict=False)
         except msgspec.ValidationError as error:
             raise RefusalError(
                 400, f"the address must say terms as /openapi.json has them: {error}"
@@ -175,7 +181,7 @@ class Reader:
                             raise RefusalError(413, f"the first line must have at most {MOST_HEAD:,} bytes")
                         continue
                     first, _, rest = bytes(line).partition(b"\n")
-                    head = decoded(first, self.shapes.Head, "the first line")
+                    head = decoded(first, shapes.Head, "the first line")
                     waiting += rest
                 else:
                     waiting += part
@@ -190,10 +196,15 @@ class Reader:
         finally:
             file.close()
 
-    def _terms(self, said: Any) -> Any:
-        values = {name: getattr(said, name) for name in self.shapes.terms}
-        values |= {name: seconds_of(values[name], name) for name in DURATIONS if name in values}
-        return self.shapes.forms.terms(**values)
+    def _terms(self, said: Any) -> Terms:
+        return terms_of({name: getattr(said, name) for name in TERMS})
+
+
+def terms_of(values: Mapping[str, Any]) -> Terms:
+    """Terms by name, as JSON has them; they are not checked yet."""
+    return Terms(
+        **{**values, **{name: seconds_of(values[name], name) for name in DURATIONS if name in values}}
+    )
 
 
 def _mapped(file: BinaryIO, head: Any) -> Batch:
@@ -212,11 +223,13 @@ def _mapped(file: BinaryIO, head: Any) -> Batch:
 
 def _schema(columns: list[Any]) -> list[Column]:
     return [
-        Column(each) if isinstance(each, str) else Column(each.name, each.unit, each.low, each.high)
+        Column(each)
+        if isinstance(each, str)
+        else Column(each.name, each.unit, each.low, each.high, each.kind)
         for each in columns
     ]
 
 
 def _too_long(most: int) -> RefusalError:
-    said = f"a body must have at most {most:,} bytes: send more as {RAW}, as folkmoot.client does"
+    said = f"a body must have at most {most:,} bytes: send more as {RAW}, as folkmoot.node.client does"
     return RefusalError(413, said, {"Connection": "close"})

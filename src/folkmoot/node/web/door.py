@@ -20,18 +20,16 @@ from typing import TYPE_CHECKING, Any, Final
 import uvicorn
 from starlette.types import ASGIApp, Scope
 
-from folkmoot.client import SOCKET, short_path
+from folkmoot.checks import ArgumentError
+from folkmoot.node.client import SOCKET, short_path
 from folkmoot.node.log import Journal
 from folkmoot.node.membership.fields import is_everywhere, parse_address
-from folkmoot.node.service.interface import Service
+from folkmoot.node.service.node import Node
 from folkmoot.node.web.api import Api
 from folkmoot.node.web.bodies import Reader
 from folkmoot.node.web.feed import Feed
-from folkmoot.node.web.guard import Answering, Guard, Right
-from folkmoot.node.web.ledger import Ledger
+from folkmoot.node.web.guard import ASK, READ, Answering, Guard, Right, own_token, with_token
 from folkmoot.node.web.places import TAKEN, Places
-from folkmoot.node.web.shapes import Shapes
-from folkmoot.node.web.tokens import ASK, READ, own_token, with_token
 
 if TYPE_CHECKING:
     from folkmoot.node.web.metrics import Metrics
@@ -55,30 +53,35 @@ class Page:
     Examples
     --------
     >>> from folkmoot.node.web.door import Page
-    >>> Page("b.de:7700")
+    >>> Page("b.de:7700")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    ValueError: --page must be on this machine, such as 127.0.0.1:7700 (or --page-behind-tls): got 'b.de:7700'
+    folkmoot.checks.ArgumentError: page must be on this machine, such as 127.0.0.1:7700, ...
     """
 
     address: str
     behind_tls: str | None = None
 
     def __post_init__(self) -> None:
-        host, port = parse_address(self.address, any_port=True)
+        try:
+            host, port = parse_address(self.address, any_port=True)
+        except ValueError as error:
+            raise ArgumentError("{page}: {why!s}", why=error) from None
         if self.behind_tls is not None:
             name = self.behind_tls if self.behind_tls.rpartition(":")[0] else f"{self.behind_tls}:443"
             try:
                 parse_address(name)
             except ValueError:
-                raise ValueError(
-                    "--page-behind-tls must be the name by which others reach the page, such as moot.example "
-                    f"or moot.example:8443: got {self.behind_tls!r}"
+                raise ArgumentError(
+                    "{page_behind_tls} must be the name by which others reach the page, such as moot.example "
+                    "or moot.example:8443: got {page_behind_tls!r}",
+                    page_behind_tls=self.behind_tls,
                 ) from None
         elif not _is_loopback(host):
-            raise ValueError(
-                f"--page must be on this machine, such as 127.0.0.1:{port} (or --page-behind-tls): "
-                f"got {self.address!r}"
+            raise ArgumentError(
+                f"{{page}} must be on this machine, such as 127.0.0.1:{port}, or give {{page_behind_tls}}: "
+                "got {page!r}",
+                page=self.address,
             )
 
     def url(self, port: int) -> str:
@@ -150,7 +153,7 @@ class Door:
 
 
 async def serve(
-    service: Service,
+    node: Node,
     folder: Path,
     *,
     page: Page | None = None,
@@ -159,49 +162,19 @@ async def serve(
 ) -> Door:
     """Answer HTTP for a running node, on its loop, until the door is closed.
 
-    When this returns, both sockets take connections.
-
-    Parameters
-    ----------
-    service : Service
-        The node.
-    folder : Path
-        Its folder: the socket is there, and so are the tokens.
-    page : Page or None
-        The address of its page on TCP; None: there is only the Unix socket.
-    metrics : Metrics or None
-        The metrics for ``/metrics``; the same object is the node's meter.
-    journal : Journal or None
-        The node's log.
-
-    Returns
-    -------
-    Door
-        What was opened.
-
-    Raises
-    ------
-    ValueError
-        If another node answers in this folder, or others can read a token.
-    OSError
-        If the page's address is taken.
-
-    Examples
-    --------
-    >>> from folkmoot.node.web import serve
-    >>> door = await serve(node, Path("north"))  # doctest: +SKIP
-    >>> await door.close()  # doctest: +SKIP
+    When this returns, both sockets take connections. The socket is in the node's ``folder``, and so are the
+    tokens; without a ``page`` there is only that socket. ``metrics`` are the node's meter. ValueError if
+    another node answers in this folder, or others can read a token; OSError if the page's address is taken.
     """
     log = journal or Journal("error")
-    ledger = Ledger(service)
     tokens: dict[Right, str] = {}
     if page is not None:
         tokens = {"ask": own_token(folder, ASK), "read": own_token(folder, READ)}
     with contextlib.ExitStack() as opened:
         inside = opened.enter_context(contextlib.closing(_in_folder(folder)))
         outside = None if page is None else opened.enter_context(contextlib.closing(await _on_tcp(page)))
-        feed = Feed(service, ledger, log)
-        api = Api(service, Reader(Shapes(service.forms), folder), feed, ledger, metrics)
+        feed = Feed(node, log)
+        api = Api(node, Reader(folder), feed, metrics)
         router = api.router()
         url = address = None
         if page is not None and outside is not None:

@@ -18,12 +18,16 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from folkmoot.node.log import Journal
-from folkmoot.node.service.interface import Live, Service, Status
-from folkmoot.node.web.ledger import Ledger
+from folkmoot.node.service.interface import Live, Status
+from folkmoot.node.service.node import Node
 from folkmoot.node.web.refusals import RefusalError
 from folkmoot.node.web.shapes import MOST_LISTED
 
 Kind: TypeAlias = Literal["moot", "opened", "progress", "silent", "accused", "over", "ping"]
+EVENTS: Final = (
+    "Server-sent events: moot (how the node and its peers are; first, and when that changes), opened, "
+    "progress (how far a motion is), silent, accused, over, ping; all but ping with an id."
+)
 KEPT: Final = 1000  # events
 LOOKED: Final = 0.2  # seconds between two looks at what has changed
 TICK: Final = 1.0  # seconds after which it is looked whether somebody has gone silent
@@ -58,8 +62,8 @@ _OVER: Final = "over"
 class Feed:
     """The events of one node."""
 
-    def __init__(self, service: Service, ledger: Ledger, log: Journal) -> None:
-        self._service, self._ledger, self._log = service, ledger, log
+    def __init__(self, node: Node, log: Journal) -> None:
+        self._node, self._log = node, log
         self.closed = False
         self.streams = 0
         self._ring: deque[Event] = deque(maxlen=KEPT)
@@ -74,7 +78,7 @@ class Feed:
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._ticking = self._loop.call_later(TICK, self._tick)
-        service.observe(self._settled)
+        node.observe(self._settled)
 
     def close(self) -> None:
         """End all streams; everybody who waits is woken."""
@@ -91,7 +95,7 @@ class Feed:
     def resumed(self, last: str | None) -> int | None:
         """The serial of the event that a client had last; None if what followed it is not known any more."""
         run, _, serial = (last or "").partition("-")
-        if run != str(self._service.incarnation) or not serial.isdecimal() or len(serial) > 18:
+        if run != str(self._node.incarnation) or not serial.isdecimal() or len(serial) > 18:
             return None
         oldest = self._ring[0].serial if self._ring else self._serial + 1
         return int(serial) if oldest - 1 <= int(serial) <= self._serial else None
@@ -125,11 +129,11 @@ class Feed:
                 del self._awaited[motion]
 
     def _is_live(self, motion: bytes) -> bool:
-        return self._service.live(motion) is not None
+        return self._node.live(motion) is not None
 
     def now(self) -> Event:
         """How the moot is at this moment, as an event after which others follow."""
-        return Event(self._serial, self._text("moot", self._serial, self._service.status()))
+        return Event(self._serial, self._text("moot", self._serial, self._node.status()))
 
     # ---- what the node tells -----------------------------------------------------------------
 
@@ -155,7 +159,7 @@ class Feed:
         self._publish_peers()
 
     def _publish_motion(self, motion: bytes) -> None:
-        live = self._service.live(motion)
+        live = self._node.live(motion)
         before = self._known.pop(motion, _NEW)
         if before.phase == _OVER:
             self._known[motion] = before
@@ -165,7 +169,7 @@ class Feed:
         if len(self._known) > _MOST_KNOWN:
             del self._known[next(iter(self._known))]
         if before is _NEW:
-            self._publish("opened", {"motion": motion.hex(), **self._service.opening(motion)})
+            self._publish("opened", {"motion": motion.hex(), **self._node.opening(motion)})
         if now.accused - before.accused:
             self._publish_accused(motion, now.accused - before.accused)
         if live is None:
@@ -180,7 +184,7 @@ class Feed:
     def _publish_accused(self, motion: bytes, names: frozenset[str]) -> None:
         found = {
             each.participant: each
-            for each in self._service.accusations(MOST_LISTED)
+            for each in self._node.archive.accusations(MOST_LISTED)
             if each.motion == motion.hex()
         }
         for name in sorted(names):
@@ -189,7 +193,7 @@ class Feed:
 
     async def _publish_over(self, motion: bytes) -> None:
         try:
-            account = await self._ledger.account(motion)
+            account = await self._node.archive.account(motion)
         except ValueError as error:  # forgotten, or damaged
             self._log.write("warning", "motion not told", motion=motion.hex(), why=str(error))
             return
@@ -201,7 +205,7 @@ class Feed:
         if not self.streams:  # nobody looks; a client that comes is told how things are
             self._peers = None
             return
-        status = self._service.status()
+        status = self._node.status()
         peers = {
             peer.name: "away" if not peer.connected else "benched" if peer.benched else "there"
             for peer in status.peers
@@ -228,7 +232,7 @@ class Feed:
         self._news = asyncio.Event()
 
     def _text(self, kind: Kind, serial: int, data: Any) -> bytes:
-        number = f"{self._service.incarnation}-{serial}"
+        number = f"{self._node.incarnation}-{serial}"
         return f"id: {number}\nevent: {kind}\ndata: ".encode() + msgspec.json.encode(data) + b"\n\n"
 
 

@@ -8,8 +8,11 @@ Everything that tells of the moot needs a token.
 from __future__ import annotations
 
 import hmac
+import os
 from collections import Counter
 from collections.abc import Callable, Collection
+from contextlib import suppress
+from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -22,6 +25,8 @@ from folkmoot.node.web.files import PATHS
 from folkmoot.node.web.refusals import RefusalError, refusal_of
 
 Right: TypeAlias = Literal["ask", "read", "nobody"]
+ASK: Final = "token"  # the file of the token that may do everything, in the node's folder
+READ: Final = "token.read"  # that of the one that may only look
 PUBLIC: Final = frozenset(["/openapi.json", "/healthz", "/readyz", *PATHS])  # needs no token
 HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; connect-src 'self'; frame-ancestors 'none'",
@@ -70,7 +75,8 @@ class Answering:
                 found = RefusalError(500, "something went wrong in the node: its log says what")
             refusal = found
         if not begun:
-            await refusal.response()(scope, receive, sending)
+            to_openai = scope["path"].startswith("/v1/")
+            await refusal.response(to_openai=to_openai)(scope, receive, sending)
 
 
 class Guard:
@@ -127,3 +133,40 @@ class Guard:
 
     def _refuse(self, why: str) -> None:
         self._counts[f"refused_page_{why}"] += 1
+
+
+# Tokens, in files that only the owner of the folder can read
+
+
+def own_token(folder: Path, name: str = ASK) -> str:
+    """A token of a node, made when it is first needed; ValueError if others can read its file."""
+    path = folder / name
+    with (
+        suppress(FileExistsError),
+        os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file,
+    ):
+        file.write(os.urandom(24).hex() + "\n")
+    if path.stat().st_mode & 0o077:
+        raise ValueError(
+            f"{path} must be readable by its owner only: type chmod 600 {path}, or delete it for a new one"
+        )
+    return read_token(path)
+
+
+def read_token(path: Path) -> str:
+    """The token in a file; ValueError if there is none."""
+    try:
+        token = path.read_text(encoding="ascii", errors="replace").strip()
+    except FileNotFoundError:
+        raise ValueError(f"there is no {path}: folkmoot node run --page makes it") from None
+    if len(token) != 48 or token.strip("0123456789abcdef"):
+        raise ValueError(
+            f"{path} must hold a token, 48 digits and letters a to f: delete it and start the node again "
+            f"for a new one"
+        )
+    return token
+
+
+def with_token(url: str, token: str) -> str:
+    """The address for a browser: what follows # is not sent to anybody, and the page takes it away."""
+    return f"{url}/#token={token}"

@@ -7,13 +7,13 @@ status of the node when somebody asks.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from folkmoot import __version__
-from folkmoot.extras import to_install
-from folkmoot.node.service.interface import Status
-from folkmoot.node.web.readiness import why_not_ready
+from folkmoot.machine import to_install
+from folkmoot.node.service.interface import PeerStatus, Status
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -47,36 +47,69 @@ _HAPPENED: Final[dict[str, tuple[str, list[str], str]]] = {
     "folkmoot_model_failures": ("counter", [], "Rows that the own model could not answer."),
     "folkmoot_loop_delay_seconds": ("histogram", [], "How late this node looks at what arrives."),
 }
-_GAUGES: Final = {
-    "folkmoot_ready": "1 if this node is in the roster in force, reaches a quorum and has room for motions.",
-    "folkmoot_participants": "Participants in the roster in force.",
-    "folkmoot_quorum": "Participants that must sign what is agreed.",
-    "folkmoot_roster_epoch": "Rosters that came before the one in force.",
-    "folkmoot_roster_present": "1 if this node is in the roster in force.",
-    "folkmoot_roster_proposals": "Rosters that are proposed to replace it.",
-    "folkmoot_rosters_held": "Rosters under which motions may still be under way.",
-    "folkmoot_peers_connected": "Peers with a connection.",
-    "folkmoot_peers_benched": "Peers that did not answer lately and are not asked at present.",
-    "folkmoot_motions_open": "Motions under way.",
-    "folkmoot_motions_waiting": "Motions of this node that wait for a place.",
-    "folkmoot_invitations_open": "Motions of this node that wait for validation rows.",
-    "folkmoot_audit_entries": "The number of the last entry in the audit log.",
-    "folkmoot_stored_bytes": "Bytes stored in the database.",
-    "folkmoot_storable_bytes": "Bytes that the database may take.",
-    "folkmoot_clock_skew_seconds": "The largest difference from the clock of a peer, when it connected.",
-    "folkmoot_model_loaded_timestamp_seconds": "When the own model was loaded, in seconds since 1970.",
-    "folkmoot_model_trouble": "1 if the own model failed on some rows when it was asked last.",
+# What follows from the status; names without "folkmoot_" before them.
+_GAUGES: Final[dict[str, tuple[str, Callable[[Status], float]]]] = {
+    "ready": (
+        "1 if this node is in the roster in force, reaches a quorum and has room for motions.",
+        lambda status: not status.why_not_ready,
+    ),
+    "participants": ("Participants in the roster in force.", attrgetter("participants")),
+    "quorum": ("Participants that must sign what is agreed.", attrgetter("quorum")),
+    "roster_epoch": ("Rosters that came before the one in force.", attrgetter("epoch")),
+    "roster_present": ("1 if this node is in the roster in force.", attrgetter("present")),
+    "roster_proposals": ("Rosters that are proposed to replace it.", lambda status: len(status.proposals)),
+    "rosters_held": ("Rosters under which motions may still be under way.", attrgetter("rosters")),
+    "peers_connected": (
+        "Peers with a connection.",
+        lambda status: sum(peer.connected for peer in status.peers),
+    ),
+    "peers_benched": (
+        "Peers that did not answer lately and are not asked at present.",
+        lambda status: sum(peer.benched for peer in status.peers),
+    ),
+    "motions_open": ("Motions under way.", lambda status: len(status.motions)),
+    "motions_waiting": ("Motions of this node that wait for a place.", attrgetter("waiting")),
+    "invitations_open": (
+        "Motions of this node that wait for validation rows.",
+        lambda status: len(status.invitations),
+    ),
+    "audit_entries": ("The number of the last entry in the audit log.", lambda status: status.audit[0]),
+    "stored_bytes": ("Bytes stored in the database.", lambda status: status.disk[0]),
+    "storable_bytes": ("Bytes that the database may take.", lambda status: status.disk[1]),
+    "clock_skew_seconds": (
+        "The largest difference from the clock of a peer, when it connected.",
+        lambda status: max((abs(peer.skew) for peer in status.peers if peer.skew is not None), default=0.0),
+    ),
+    "model_loaded_timestamp_seconds": (
+        "When the own model was loaded, in seconds since 1970.",
+        attrgetter("model.loaded"),
+    ),
+    "model_trouble": (
+        "1 if the own model failed on some rows when it was asked last.",
+        lambda status: bool(status.model.trouble),
+    ),
 }
-_BY_PEER: Final = {
-    "folkmoot_peer_connected": "1 if there is a connection.",
-    "folkmoot_peer_benched": "1 if it is not asked at present.",
-    "folkmoot_peer_latency_seconds": "Seconds to it and back, as the kernel measures them (Linux).",
-    "folkmoot_peer_clock_skew_seconds": "Seconds that its clock was ahead when it connected.",
-}
-_COUNTED_BY_PEER: Final = {
-    "folkmoot_peer_frames_received": "Frames that came from it.",
-    "folkmoot_peer_refused": "Messages from it that were not acted on.",
-    "folkmoot_peer_abstentions": "Motions in which it had no vote on some inputs.",
+# Of each peer; None is not told.
+_BY_PEER: Final[dict[str, tuple[str, str, Callable[[PeerStatus], float | None]]]] = {
+    "peer_connected": ("gauge", "1 if there is a connection.", attrgetter("connected")),
+    "peer_benched": ("gauge", "1 if it is not asked at present.", attrgetter("benched")),
+    "peer_latency_seconds": (
+        "gauge",
+        "Seconds to it and back, as the kernel measures them (Linux).",
+        attrgetter("latency"),
+    ),
+    "peer_clock_skew_seconds": (
+        "gauge",
+        "Seconds that its clock was ahead when it connected.",
+        attrgetter("skew"),
+    ),
+    "peer_frames_received": ("counter", "Frames that came from it.", attrgetter("frames")),
+    "peer_refused": ("counter", "Messages from it that were not acted on.", attrgetter("refused")),
+    "peer_abstentions": (
+        "counter",
+        "Motions in which it had no vote on some inputs.",
+        attrgetter("abstained"),
+    ),
 }
 _COUNTED: Final = {
     "frames_received": "Frames that arrived.",
@@ -86,6 +119,10 @@ _COUNTED: Final = {
     "evidence": "Participants that contradicted themselves, once per motion.",
     "motions_forgotten": "Old motions that made room for others.",
     "dropped_no_connection": "Frames given up because too much waited for a connection.",
+    "model_requests": "Requests to the service behind the own model, retries included.",
+    "model_failed": "Requests to the service behind the own model without a usable answer.",
+    "model_prompt_tokens": "Tokens that the service behind the own model has read.",
+    "model_completion_tokens": "Tokens that the service behind the own model has written.",
 }
 
 
@@ -157,14 +194,21 @@ class Metrics:
 
     def collect(self) -> Iterator[Metric]:
         """The metrics that follow from the status that ``text`` was given."""
-        from prometheus_client.metrics_core import GaugeMetricFamily
+        from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
 
         if self._status is None:
             return
-        yield from _counted(self._counts)
-        for name, value in _gauges(self._status).items():
-            yield GaugeMetricFamily(name, _GAUGES[name], value=value)
-        yield from _by_peer(self._status)
+        spent = {f"model_{name}": count for name, count in self._status.model.usage.items()}
+        yield from _counted({**self._counts, **spent})
+        for name, (text, value) in _GAUGES.items():
+            yield GaugeMetricFamily(f"folkmoot_{name}", text, value=float(value(self._status)))
+        families: dict[str, Any] = {"gauge": GaugeMetricFamily, "counter": CounterMetricFamily}
+        for name, (kind, text, of) in _BY_PEER.items():
+            family: Any = families[kind](f"folkmoot_{name}", text, labels=["peer"])
+            for peer in self._status.peers:
+                if (found := of(peer)) is not None:
+                    family.add_metric([peer.name], float(found))
+            yield family
         info = GaugeMetricFamily("folkmoot_info", _INFO, labels=["version"])
         info.add_metric([__version__], 1)
         yield info
@@ -182,10 +226,11 @@ def described() -> list[Told]:
     ]
     found += [Told(f"folkmoot_{name}_total", "counter", (), text) for name, text in _COUNTED.items()]
     found.append(Told("folkmoot_refused_total", "counter", ("why",), _REFUSED))
-    found += [Told(name, "gauge", (), text) for name, text in _GAUGES.items()]
-    found += [Told(name, "gauge", ("peer",), text) for name, text in _BY_PEER.items()]
-    by_peer = {f"{name}_total": text for name, text in _COUNTED_BY_PEER.items()}
-    found += [Told(name, "counter", ("peer",), text) for name, text in by_peer.items()]
+    found += [Told(f"folkmoot_{name}", "gauge", (), text) for name, (text, _) in _GAUGES.items()]
+    found += [
+        Told(f"folkmoot_{name}" + ("_total" if kind == "counter" else ""), kind, ("peer",), text)
+        for name, (kind, text, _) in _BY_PEER.items()
+    ]
     return [*found, Told("folkmoot_info", "gauge", ("version",), _INFO)]
 
 
@@ -201,54 +246,3 @@ def _counted(counts: Mapping[str, int]) -> Iterator[Metric]:
             text = _COUNTED.get(name, f"{name.replace('_', ' ').capitalize()} since the start.")
             yield CounterMetricFamily(f"folkmoot_{name}", text, value=count)
     yield refused
-
-
-def _gauges(status: Status) -> dict[str, float]:
-    skews = [abs(peer.skew) for peer in status.peers if peer.skew is not None]
-    return {
-        "folkmoot_ready": float(not why_not_ready(status)),
-        "folkmoot_participants": status.participants,
-        "folkmoot_quorum": status.quorum,
-        "folkmoot_roster_epoch": status.epoch,
-        "folkmoot_roster_present": float(status.present),
-        "folkmoot_roster_proposals": len(status.proposals),
-        "folkmoot_rosters_held": status.rosters,
-        "folkmoot_peers_connected": sum(peer.connected for peer in status.peers),
-        "folkmoot_peers_benched": sum(peer.benched for peer in status.peers),
-        "folkmoot_motions_open": len(status.motions),
-        "folkmoot_motions_waiting": status.waiting,
-        "folkmoot_invitations_open": len(status.invitations),
-        "folkmoot_audit_entries": status.audit[0],
-        "folkmoot_stored_bytes": status.disk[0],
-        "folkmoot_storable_bytes": status.disk[1],
-        "folkmoot_clock_skew_seconds": max(skews, default=0.0),
-        "folkmoot_model_loaded_timestamp_seconds": status.model.loaded,
-        "folkmoot_model_trouble": float(bool(status.model.trouble)),
-    }
-
-
-def _by_peer(status: Status) -> Iterator[Metric]:
-    from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
-
-    known: dict[str, dict[str, float | None]] = {
-        peer.name: {
-            "folkmoot_peer_connected": float(peer.connected),
-            "folkmoot_peer_benched": float(peer.benched),
-            "folkmoot_peer_latency_seconds": peer.latency,
-            "folkmoot_peer_clock_skew_seconds": peer.skew,
-            "folkmoot_peer_frames_received": peer.frames,
-            "folkmoot_peer_refused": peer.refused,
-            "folkmoot_peer_abstentions": peer.abstained,
-        }
-        for peer in status.peers
-    }
-    families: list[GaugeMetricFamily | CounterMetricFamily] = [
-        GaugeMetricFamily(name, text, labels=["peer"]) for name, text in _BY_PEER.items()
-    ]
-    families += [CounterMetricFamily(name, text, labels=["peer"]) for name, text in _COUNTED_BY_PEER.items()]
-    for family in families:
-        for peer, values in known.items():
-            value = values[family.name]
-            if value is not None:
-                family.add_metric([peer], value)
-        yield family

@@ -37,8 +37,8 @@ class RefusalError(Exception):
         super().__init__(detail)
         self.status, self.headers, self.about = status, dict(headers or {}), about
 
-    def response(self) -> Response:
-        """The answer for the client."""
+    def response(self, *, to_openai: bool = False) -> Response:
+        """The answer for the client; clients of OpenAI's form look for the line in ``error``."""
         problem = Problem(
             self.status,
             HTTPStatus(self.status).phrase,
@@ -46,7 +46,10 @@ class RefusalError(Exception):
             "" if self.about is None else self.about.message,
             {} if self.about is None else dict(self.about.given),
         )
-        data = msgspec.json.encode(problem, enc_hook=_plain)
+        told = msgspec.to_builtins(problem, enc_hook=_plain)
+        if to_openai:
+            told["error"] = {"message": problem.detail, "type": problem.title, "code": None, "param": None}
+        data = msgspec.json.encode(told)
         return Response(data, self.status, self.headers, media_type="application/problem+json")
 
 

@@ -6,25 +6,27 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from folkmoot.durations import PATTERN
+from folkmoot.node.account import BY_INPUT, Account
+from folkmoot.node.durations import PATTERN
 from folkmoot.node.service.interface import (
     Accusation,
     Column,
     Damage,
-    Forms,
     Invited,
     Live,
     ModelFacts,
     ProposalStatus,
     Record,
-    Round,
 )
-from folkmoot.node.session.header import DTYPES, MOST_INPUTS
+from folkmoot.node.session.header import MOST_INPUTS, NUMBERS
+from folkmoot.node.session.terms import Terms
+from folkmoot.node.storage.storage import Round
+from folkmoot.node.wire.things import MOST_FIELDS
 
 MOST_BODY: Final = 16 << 20  # bytes of JSON or of a table
 MOST_COLUMNS: Final = 100_000
 LONGEST_WAIT: Final = 60.0  # seconds of a long poll
-MOST_LISTED: Final = 200  # motions
+MOST_LISTED: Final = 1000  # motions
 MOST_SHOWN: Final = 10_000  # inputs in one answer
 LONGEST_KEY: Final = 200  # characters
 DURATIONS: Final = ("seconds",)  # terms that may be said as "90s"
@@ -36,7 +38,9 @@ Duration: TypeAlias = (
 )
 Number: TypeAlias = float | None
 Row: TypeAlias = Annotated[list[Number], msgspec.Meta(min_length=1, max_length=MOST_COLUMNS)]
-Rows: TypeAlias = Annotated[list[Row], msgspec.Meta(min_length=1, max_length=MOST_INPUTS)]
+Field: TypeAlias = str | bool | int | float | None
+Fields: TypeAlias = Annotated[dict[str, Field], msgspec.Meta(min_length=1, max_length=MOST_FIELDS)]
+Rows: TypeAlias = Annotated[list[Row | str | Fields], msgspec.Meta(min_length=1, max_length=MOST_INPUTS)]
 Columns: TypeAlias = Annotated[list[str | Column], msgspec.Meta(max_length=MOST_COLUMNS)]
 Place: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=MOST_INPUTS)]
 
@@ -48,7 +52,6 @@ class Access(ModelFacts, frozen=True):
     may: Literal["ask", "read"] = "ask"
     page: str | None = None  # where its page is, with a token if the owner of the folder asks
     most_bytes: int = 0  # of a table
-    by_input: tuple[str, ...] = ()  # the lists of an account with an entry per input
 
 
 class Accepted(msgspec.Struct, frozen=True):
@@ -119,82 +122,67 @@ class Health(msgspec.Struct, frozen=True):
     why: str = ""
 
 
-class Shapes:
-    """The types that follow from what a service takes and tells."""
-
-    def __init__(self, forms: Forms) -> None:
-        terms = [
-            (each.name, Duration if each.name in DURATIONS else each.type, each.default)
-            for each in msgspec.structs.fields(forms.terms)
-        ]
-        self.forms = forms
-        self.terms = tuple(name for name, _, _ in terms)
-        kinds = {each.name: each.type for each in msgspec.structs.fields(forms.account)}
-        self.Terms = _made("Terms", terms, "On what terms a motion is put.")
-        self.Question = _made(
-            "Question",
-            [("inputs", Rows), ("columns", Columns, []), *terms],
-            "Inputs and terms of a motion; null is a missing value.",
-        )
-        self.Head = _made(
-            "Head",
-            [
-                ("dtype", Literal[DTYPES]),
-                ("width", Annotated[int, msgspec.Meta(ge=1, le=MOST_COLUMNS)]),
-                ("columns", Columns, []),
-                *terms,
-            ],
-            "The first line of inputs that are sent as bytes.",
-        )
-        self.Motion = _made(
-            "Motion",
-            [
-                *((name, kind) for name, kind in kinds.items() if name not in forms.by_input),
-                ("live", Live | None),
-            ],
-            "What came of a motion, without its inputs; and how far it is, while it is under way.",
-        )
-        self.Lists = _made(
-            "Lists", [(name, kinds[name]) for name in forms.by_input], "With one entry per input."
-        )
-        self.Inputs = _made(
-            "Inputs",
-            [
-                ("motion", str),
-                ("inputs", list[int]),
-                ("lists", self.Lists),
-                ("count", int),
-                ("next", int | None),
-            ],
-            "Some inputs; ``next`` is where the following ones begin, ``count`` how many there are.",
-        )
-        self.Motions = _made(
-            "Motions",
-            [
-                ("motions", list[self.Motion]),  # type: ignore[name-defined]
-                ("count", int),
-                ("damaged", list[Damage]),
-                ("invitations", list[Invited]),
-            ],
-            "Some motions of this node, the newest last.",
-        )
-
-    def motion(self, account: Any, live: Live | None) -> Any:
-        """An account without its inputs."""
-        names = self.Motion.__struct_fields__[:-1]
-        return self.Motion(**{name: getattr(account, name) for name in names}, live=live)
-
-    def inputs(self, account: Any, chosen: list[int], count: int, following: int | None) -> Any:
-        """Some inputs of an account; lists that it left empty stay empty."""
-        lists = {name: _some(getattr(account, name), chosen) for name in self.forms.by_input}
-        return self.Inputs(account.motion, chosen, self.Lists(**lists), count, following)
-
-
-def _some(entries: list[Any], chosen: list[int]) -> list[Any]:
-    return [entries[place] for place in chosen] if entries else []
-
-
-def _made(name: str, fields: list[Any], about: str) -> Any:
+def _made(name: str, about: str, fields: list[Any]) -> Any:
     made: Any = msgspec.defstruct(name, fields, frozen=True, forbid_unknown_fields=True)
     made.__doc__ = about
     return made
+
+
+# Terms are said by name; an account is told without its lists, and these page by page.
+
+_TERMS: Final = [
+    (each.name, Duration if each.name in DURATIONS else each.type, each.default)
+    for each in msgspec.structs.fields(Terms)
+]
+_KINDS: Final = {each.name: each.type for each in msgspec.structs.fields(Account)}
+TERMS: Final = tuple(name for name, _, _ in _TERMS)
+TermsSaid: Final = _made("Terms", "On what terms a motion is put.", _TERMS)
+Question: Final = _made(
+    "Question",
+    "Inputs and terms of a motion; null is a missing value.",
+    [("inputs", Rows), ("columns", Columns, []), *_TERMS],
+)
+Head: Final = _made(
+    "Head",
+    "The first line of inputs that are sent as bytes.",
+    [
+        ("dtype", Literal[NUMBERS]),
+        ("width", Annotated[int, msgspec.Meta(ge=1, le=MOST_COLUMNS)]),
+        ("columns", Columns, []),
+        *_TERMS,
+    ],
+)
+Motion: Final = _made(
+    "Motion",
+    "What came of a motion, without its inputs; and how far it is, while it is under way.",
+    [*((name, kind) for name, kind in _KINDS.items() if name not in BY_INPUT), ("live", Live | None)],
+)
+Lists: Final = _made("Lists", "With one entry per input.", [(name, _KINDS[name]) for name in BY_INPUT])
+Inputs: Final = _made(
+    "Inputs",
+    "Some inputs; ``next`` is where the following ones begin, ``count`` how many there are.",
+    [("motion", str), ("inputs", list[int]), ("lists", Lists), ("count", int), ("next", int | None)],
+)
+Motions: Final = _made(
+    "Motions",
+    "Some motions of this node, the newest last.",
+    [
+        ("motions", list[Motion]),  # type: ignore[valid-type]
+        ("count", int),
+        ("damaged", list[Damage]),
+        ("invitations", list[Invited]),
+    ],
+)
+
+
+def motion_told(account: Account, live: Live | None) -> Any:
+    """An account without its inputs."""
+    names = Motion.__struct_fields__[:-1]
+    return Motion(**{name: getattr(account, name) for name in names}, live=live)
+
+
+def inputs_told(account: Account, chosen: list[int], count: int, following: int | None) -> Any:
+    """Some inputs of an account; lists that it left empty stay empty."""
+    lists = {name: getattr(account, name) for name in BY_INPUT}
+    some = {name: [entries[place] for place in chosen] if entries else [] for name, entries in lists.items()}
+    return Inputs(account.motion, chosen, Lists(**some), count, following)

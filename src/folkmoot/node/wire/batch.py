@@ -1,29 +1,35 @@
-"""The inputs of a motion as its asker has them: rows of numbers, in chunks named by their content."""
+"""The inputs of a motion as its asker has them, in chunks named by their content.
+
+They are rows of numbers, texts or records.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from folkmoot.arrays import Array
-from folkmoot.node.session.header import DTYPES
+from folkmoot.node.session.header import NUMBERS
 from folkmoot.node.wire.schema import Column, Schema, align, check_schema, described
+from folkmoot.node.wire.things import RECORDS, TEXTS, packed, records_of, texts_of
 
 CHUNK_BYTES = 256 * 1024  # of the inputs, at most
 _LOOKED_AT = 8192  # rows at a time, so that a mapped file need not fit into memory
 
 
 class Batch:
-    """The inputs of a motion: rows of numbers.
+    """The inputs of a motion: rows of numbers, texts or records.
 
     Parameters
     ----------
     X : array-like
-        Shape (input, column). A mapped array (``np.load(..., mmap_mode="r")``) is read chunk by chunk and may
-        be larger than memory. A data frame's columns keep their names, if these are text.
+        Rows of numbers, of the shape (input, column); a list of texts; or records: dictionaries, or a data
+        frame with columns that are not numbers. Records of numbers alone are rows of numbers. A mapped array
+        (``np.load(..., mmap_mode="r")``) is read chunk by chunk and may be larger than memory. The columns
+        of a data frame keep their names, if these are text.
     name : str
         What it is called in error messages, such as the file that it comes from.
     schema : sequence of Column
@@ -36,23 +42,35 @@ class Batch:
     >>> batch = Batch([[1.0, 2.0], [3.0, 4.0], [5.0, float("nan")]])
     >>> len(batch), batch.columns, batch.dtype, batch.missing
     (3, 2, '<f8', 1)
-    >>> from folkmoot.node.wire.schema import Column
+    >>> from folkmoot.node.wire.things import RECORDS, TEXTS, packed, records_of, texts_of
+    from folkmoot.node.wire.schema import Column
     >>> Batch([[130.0]], schema=[Column("age", "years", 0, 120)])
     Traceback (most recent call last):
         ...
     ValueError: X: column 'age' of input 0 must be 0.0 to 120.0 years: got 130.0
     """
 
-    def __init__(self, X: npt.ArrayLike, name: str = "X", schema: Sequence[Column] = ()) -> None:
+    def __init__(self, X: Any, name: str = "X", schema: Sequence[Column] = ()) -> None:
+        self._lines: list[bytes] = []
+        if (texts := _texts(X)) is not None:
+            self._hold(texts_of(texts, name), TEXTS, name, tuple(schema))
+            return
+        if (records := _records(X)) is not None:
+            array, columns = records_of(records, name, schema)
+            if array.dtype == object:
+                self._hold(array, RECORDS, name, columns)
+                return
+            X, schema = array, columns
         array = np.asanyarray(X)
         if array.ndim != 2:
             raise ValueError(f"{name} must hold rows and columns: got the shape {array.shape}")
         if 0 in array.shape:
             raise ValueError(f"{name} must hold at least one input: got the shape {array.shape}")
         plain = array.dtype.newbyteorder("<") if array.dtype.byteorder == ">" else array.dtype
-        if plain.str not in DTYPES:
+        if plain.str not in NUMBERS:
             raise ValueError(f"{name} must hold numbers: got an array of {array.dtype}")
         self.name = name
+        self.dtype = plain.str
         self.array: Array = array if plain == array.dtype else array.astype(plain)
         names = _names(X)
         self.schema: Schema = tuple(schema) or tuple(Column(each) for each in names)
@@ -61,28 +79,73 @@ class Batch:
             self.schema = described(names, self.schema, f"{name} does not have the columns of its schema")
         self._check_ranges()
 
+    @classmethod
+    def of(cls, array: Array, *, schema: Schema) -> Batch:
+        """Texts or records that are arrays of objects already."""
+        made = cls.__new__(cls)
+        made._hold(array, TEXTS if array.ndim == 1 else RECORDS, "X", schema)
+        return made
+
+    def _hold(self, array: Array, dtype: str, name: str, schema: Schema) -> None:
+        if not len(array):
+            raise ValueError(f"{name} must hold at least one input: got none")
+        self.name, self.array, self.dtype, self.schema = name, array, dtype, schema
+        try:
+            self._lines = packed(array)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+        check_schema(self.schema, self.columns, f"the schema of {name}")
+        self._check_ranges()
+
+    @property
+    def of_things(self) -> bool:
+        """Whether these are texts or records."""
+        return bool(self._lines)
+
     def __len__(self) -> int:
         return len(self.array)
 
     @property
     def columns(self) -> int:
-        """Numbers an input."""
-        return int(self.array.shape[1])
+        """Values per input."""
+        return 1 if self.array.ndim == 1 else int(self.array.shape[1])
 
     @property
-    def dtype(self) -> str:
-        """What the numbers are, as NumPy writes it."""
-        return self.array.dtype.str
+    def nbytes(self) -> int:
+        """Bytes of all chunks."""
+        return sum(map(len, self._lines)) if self.of_things else int(self.array.nbytes)
 
     @property
     def chunk_rows(self) -> int:
-        """Inputs a chunk: as many as fit, and at least one."""
+        """Inputs per chunk: as many as fit, and at least one."""
+        if self.of_things:
+            return max(1, CHUNK_BYTES // max(map(len, self._lines)))
         return max(1, CHUNK_BYTES // (self.columns * self.array.dtype.itemsize))
 
     def chunks(self) -> Iterator[bytes]:
         """The inputs in the form in which they are sent."""
-        for start in range(0, len(self), self.chunk_rows):
-            yield self.array[start : start + self.chunk_rows].tobytes()
+        for index in range(-(-len(self) // self.chunk_rows)):
+            yield self.chunk(index)
+
+    def chunk(self, index: int) -> bytes:
+        """The inputs of a chunk."""
+        start, stop = index * self.chunk_rows, (index + 1) * self.chunk_rows
+        return b"".join(self._lines[start:stop]) if self.of_things else self.array[start:stop].tobytes()
+
+    @property
+    def plain(self) -> Any:
+        """The inputs as a client sends them: an array of numbers, a list of texts, or a list of records."""
+        if self.dtype == RECORDS:
+            names = [column.name for column in self.schema]
+            return [dict(zip(names, row, strict=True)) for row in self.array.tolist()]
+        return self.array.tolist() if self.of_things else self.array
+
+    def first(self, many: int) -> list[list[Any]]:
+        """The first inputs, for people: None is a missing value, and a text a row of one."""
+        if self.of_things:
+            return [row if isinstance(row, list) else [row] for row in self.array[:many].tolist()]
+        rows = np.asarray(self.array[:many], dtype=np.float64)
+        return [[float(x) if np.isfinite(x) else None for x in row] for row in rows]
 
     def digests(self) -> tuple[bytes, ...]:
         """The names of the chunks."""
@@ -91,6 +154,8 @@ class Batch:
     @property
     def missing(self) -> int:
         """Inputs with a missing or infinite value, on which models that cannot take them abstain."""
+        if self.of_things:
+            return sum(None in row for row in self.array.tolist()) if self.array.ndim == 2 else 0
         if self.array.dtype.kind != "f":
             return 0
         return sum(int((~np.isfinite(part)).any(axis=1).sum()) for _, part in self._parts())
@@ -121,3 +186,28 @@ def _names(X: object) -> list[str]:
     columns = getattr(X, "columns", None)
     names = [] if columns is None or callable(columns) else list(columns)
     return names if all(isinstance(name, str) for name in names) else []
+
+
+def _texts(X: Any) -> list[Any] | None:
+    """Inputs of one dimension that begin with a text; None if these are others."""
+    values = X
+    if hasattr(X, "columns") or getattr(X, "ndim", 1) != 1:
+        return None
+    if hasattr(X, "tolist") or hasattr(X, "to_list"):
+        values = X.tolist() if hasattr(X, "tolist") else X.to_list()
+    return (
+        list(values) if isinstance(values, list | tuple) and values and isinstance(values[0], str) else None
+    )
+
+
+def _records(X: Any) -> list[Mapping[str, Any]] | None:
+    """Inputs that are records; None if these are others, a data frame of numbers among them."""
+    if isinstance(X, list | tuple):
+        return list(X) if X and all(isinstance(each, Mapping) for each in X) else None
+    if not _names(X) or not hasattr(X, "to_dict"):
+        return None
+    kinds = getattr(np.asarray(X), "dtype", np.dtype(float)).kind
+    if kinds in "biuf":
+        return None
+    rows: list[Mapping[str, Any]] = X.to_dict("records") if hasattr(X, "itertuples") else X.to_dicts()
+    return rows

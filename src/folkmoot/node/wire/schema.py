@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 import numpy as np
@@ -35,12 +35,14 @@ class Column(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
         In what it is measured, "" if that is not said.
     low, high : float or None
         The least and the largest value that it may have; None is no bound.
+    kind : {"number", "text", "boolean"}
+        Its values. Inputs that are rows of numbers have numbers alone.
 
     Examples
     --------
     >>> from folkmoot.node.wire.schema import Column
     >>> Column("age", unit="years", low=0, high=120)
-    Column(name='age', unit='years', low=0.0, high=120.0)
+    Column(name='age', unit='years', low=0.0, high=120.0, kind='number')
     >>> Column("age", low=5, high=1)
     Traceback (most recent call last):
         ...
@@ -51,8 +53,13 @@ class Column(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     unit: str = ""
     low: float | None = None
     high: float | None = None
+    kind: Literal["number", "text", "boolean"] = "number"
 
     def __post_init__(self) -> None:
+        if self.kind != "number" and not (self.low is None and self.high is None):
+            raise ValueError(
+                f"column {self.name!r:.40} must be of numbers to have low or high: it is {self.kind}"
+            )
         if not 1 <= len(self.name) <= LONGEST_COLUMN:
             raise ValueError(
                 f"a column must have a name of 1 to {LONGEST_COLUMN} characters: got {self.name!r:.40}"
@@ -98,7 +105,17 @@ class Alignment:
 
     def outside(self, arranged: Array) -> npt.NDArray[np.bool_]:
         """Which values lie outside the declared ranges; a missing value does not."""
-        return (arranged < self.low) | (arranged > self.high)
+        if arranged.ndim == 1:  # texts
+            return np.zeros((len(arranged), 1), dtype=bool)
+        if arranged.dtype != object:
+            return (arranged < self.low) | (arranged > self.high)
+        found = np.zeros(arranged.shape, dtype=bool)
+        for column in np.flatnonzero(np.isfinite(self.low) | np.isfinite(self.high)).tolist():
+            values = np.array(
+                [np.nan if each is None else each for each in arranged[:, column]], dtype=np.float64
+            )
+            found[:, column] = (values < self.low[column]) | (values > self.high[column])
+        return found
 
 
 def check_schema(schema: Schema, columns: int, what: str) -> None:

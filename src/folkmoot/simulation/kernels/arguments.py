@@ -1,17 +1,19 @@
 """What the kernels take and what they fill: named tuples of arrays, which each unpacks once, at its top.
 
 A tuple of arrays costs a count of references whenever it is looked into (measured: a query takes twice the
-time). Whom a node may ask is in ``urns.py``, what liars answer in ``liars.py``; a protocol is a ``Machine``.
+time). What liars answer is in ``adversaries/interface.py``; a protocol is a ``Machine``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from folkmoot.arrays import Array
+from folkmoot.arrays import Array, Ints
+from folkmoot.protocols import SnowProtocol
+from folkmoot.protocols.sampling import Everyone, Neighbours, Sampling
 
 
 class Jobs(NamedTuple):
@@ -24,7 +26,7 @@ class Jobs(NamedTuple):
     keys: Array  # (input,) int64: what seeds the randomness of an input
 
 
-class Talk(NamedTuple):
+class Topic(NamedTuple):
     """What is talked about, and how long at the most."""
 
     votes: Array  # (input, honest) int8: first votes
@@ -42,7 +44,7 @@ class Chances(NamedTuple):
     own: np.uint64  # 1 if the asker is not in its own urn
 
 
-class Known(NamedTuple):
+class Recorded(NamedTuple):
     """What the explicit kernel takes over from a faster one, to record the same run."""
 
     chances: Chances  # of the table kernel, which draws winners by them; empty: every peer is drawn
@@ -58,7 +60,7 @@ class Results(NamedTuple):
     asked: (
         Array  # (job,) int64: requests to single peers; of the whole batch while this input talks, if shared
     )
-    settled: Array  # (job,) bool
+    converged: Array  # (job,) bool
     history: Array  # (job, round, colour) int32: honest holders; empty unless recorded
 
 
@@ -87,3 +89,50 @@ def filled(play: Callable[[Notebook], int], most: int, classes: int) -> Notebook
         notes = notebook(room, most, classes)
         happened = play(notes)
     return Notebook(*(each[:happened] for each in notes))
+
+
+# Whom each honest node may ask and how it counts what it hears. Nodes are named by position: the honest
+# ones first. The draws themselves are in ``asking.py``.
+
+_NO_INDEX = np.empty(0, dtype=np.int64)
+
+
+class Urns(NamedTuple):
+    """The peers of node i are ``peers[starts[i]:starts[i + 1]]``; without ``starts`` they are all nodes."""
+
+    size: Array  # (honest,) int64: how many it asks
+    alpha: Array  # (honest,) int64: how many of these must agree
+    starts: Array  # (honest + 1,) int64, or empty
+    peers: Array  # (entry,) int64
+    weights: Array  # (node,) float64: what an answer weighs; empty if all weigh the same
+    asks_itself: bool
+    nodes: int
+
+
+def lay_out(
+    sampling: Sampling,
+    protocol: SnowProtocol[Any],
+    order: Ints,  # participants by position
+    honest: int,
+) -> Urns:
+    """The urns of the honest participants under a sampling law."""
+    n = len(order)
+    askers, place = order[:honest], np.argsort(order)
+    starts = peers = _NO_INDEX
+    if isinstance(sampling, Neighbours):
+        lists = [sampling.peers[sampling.starts[i] : sampling.starts[i + 1]] for i in askers]
+        starts, peers = _flat([place[each] for each in lists])
+    size, alpha = protocol.reaching(np.full(n, protocol.k))
+    return Urns(
+        size=size[askers],
+        alpha=alpha[askers],
+        starts=starts,
+        peers=peers,
+        weights=np.empty(0) if protocol.weights is None else np.array(protocol.weights)[order],
+        asks_itself=isinstance(sampling, Everyone),
+        nodes=n,
+    )
+
+
+def _flat(lists: list[Array]) -> tuple[Array, Array]:
+    return np.cumsum([0, *map(len, lists)]).astype(np.int64), np.concatenate(lists).astype(np.int64)

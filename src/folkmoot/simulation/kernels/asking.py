@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from folkmoot.arrays import Array
-from folkmoot.compiling import compiled
+from folkmoot.machine import compiled
 from folkmoot.simulation.kernels.streams import below, mix
 
 # The kernels unpack ``Urns`` once, choose the law and hand on what it needs (``arguments.py`` says why).

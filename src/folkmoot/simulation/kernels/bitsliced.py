@@ -15,15 +15,13 @@ from __future__ import annotations
 import numpy as np
 
 from folkmoot.arrays import Array
-from folkmoot.compiling import compiled
-from folkmoot.simulation.kernels.arguments import Jobs, Results, Talk
+from folkmoot.machine import compiled
+from folkmoot.simulation.kernels.arguments import Jobs, Results, Topic, Urns
 from folkmoot.simulation.kernels.asking import ask_uniformly, fresh_urn
 from folkmoot.simulation.kernels.streams import below, mix, stream
-from folkmoot.simulation.kernels.urns import Urns
-from folkmoot.simulation.play_options import Options
-from folkmoot.simulation.setting import Setting
+from folkmoot.simulation.setting import Options, Setting
 from folkmoot.simulation.sharing import Piece
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import NO_VOTE
 
 ZERO, ONE, WORD = np.uint64(0), np.uint64(1), np.uint64(64)
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -37,7 +35,7 @@ def plays(setting: Setting, options: Options) -> bool:
         return False
     if setting.weighted or setting.lockstep or setting.protocol.k > MOST_K:
         return False
-    unsaid = setting.fixed_answers == UNCOLOURED
+    unsaid = setting.fixed_answers == NO_VOTE
     silent = unsaid.any(axis=1)
     # A row of the kernel is silent on all inputs or on none, and on none if thresholds change seats.
     local = reseats(setting, options) and bool((setting.honest_alpha != setting.honest_alpha[0]).any())
@@ -73,18 +71,18 @@ def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
 @compiled(nogil=True)
 def play(
     jobs: Jobs,  # of one repetition; the first input is a multiple of 64
-    talk: Talk,
+    talk: Topic,
     urns: Urns,
     fixed: Array,  # (byzantine, input) int8: 0, 1, or -1 for silence (then on every input)
     permute: bool,  # only with one urn for all
-    stop: bool,  # end early when every input is settled
+    stop: bool,  # end early when every input is converged
     results: Results,
 ) -> None:
     """Plays the inputs of the jobs together."""
     first_job, last_job, halt, seed, keys = jobs
     votes, closed, _, rounds = talk
     sizes, alpha, starts, peers, _, asks_itself, nodes = urns
-    decisions, played, asked, settled, _ = results
+    decisions, played, asked, converged, _ = results
     inputs, honest = votes.shape
     byzantine = fixed.shape[0]
     repetition, first = divmod(first_job, inputs)
@@ -177,8 +175,8 @@ def play(
         lane = np.uint64(item - first) % WORD
         job = repetition * inputs + item
         asked[job] = requests
-        settled[job] = (done[w] >> lane) & ONE != ZERO
-        permutation(seed, repetition, keys[item], permute and not settled[job], order)
+        converged[job] = (done[w] >> lane) & ONE != ZERO
+        permutation(seed, repetition, keys[item], permute and not converged[job], order)
         for i in range(honest):
             decisions[job, order[i]] = (state[i, w] >> lane) & ONE
 
@@ -301,7 +299,7 @@ def settle(
     state: Array, honest: int, may_close: Array, valid: Array, done: Array, used: int, first: int,
     base: int, played: Array,
 ) -> bool:  # fmt: skip
-    """Note which inputs are settled for good, and since which round; are all of them?"""
+    """Note which inputs are converged for good, and since which round; are all of them?"""
     everything = True
     for w in range(valid.size):
         every, some = ALL, ZERO

@@ -10,9 +10,7 @@ from typing import Final, Protocol
 
 from folkmoot.simulation.kernels import bitsliced, explicit, flip, table
 from folkmoot.simulation.kernels.arguments import Results
-from folkmoot.simulation.kernels.gpu import kernel as gpu
-from folkmoot.simulation.play_options import Options
-from folkmoot.simulation.setting import Setting
+from folkmoot.simulation.setting import Options, Setting
 from folkmoot.simulation.sharing import Piece
 
 
@@ -26,10 +24,15 @@ class Kernel(Protocol):
         """The work, cut up: each piece fills its own part of the results."""
 
 
-# The fastest first; the last one plays everything. A GPU plays only where it is asked for.
-KERNELS: Final[tuple[Kernel, ...]] = (gpu, bitsliced, flip, table, explicit)
+# The fastest first; the last one plays everything.
+KERNELS: Final[tuple[Kernel, ...]] = (bitsliced, flip, table, explicit)
 
 
 def kernel_for(setting: Setting, options: Options) -> Kernel:
-    """The first kernel that can play this."""
+    """The first kernel that can play this; a GPU plays only where it is asked for."""
+    if options.device != "cpu":
+        from folkmoot.simulation.kernels.gpu import kernel as gpu
+
+        if gpu.plays(setting, options):
+            return gpu
     return next(kernel for kernel in KERNELS if kernel.plays(setting, options))

@@ -18,16 +18,17 @@ import numpy as np
 
 from folkmoot.adversaries.interface import Liars
 from folkmoot.arrays import Array
-from folkmoot.compiling import compiled
+from folkmoot.machine import compiled
 from folkmoot.protocols.machine import Machine
 from folkmoot.simulation.kernels import bitsliced, flip, table
 from folkmoot.simulation.kernels.arguments import (
     Chances,
     Jobs,
-    Known,
     Notebook,
+    Recorded,
     Results,
-    Talk,
+    Topic,
+    Urns,
     filled,
     notebook,
 )
@@ -42,10 +43,7 @@ from folkmoot.simulation.kernels.rounds import (
     wins_ahead,
 )
 from folkmoot.simulation.kernels.streams import below, mix, stream
-from folkmoot.simulation.kernels.urns import Urns
-from folkmoot.simulation.play_options import Options
-from folkmoot.simulation.results import no_results
-from folkmoot.simulation.setting import Setting
+from folkmoot.simulation.setting import Options, Setting, no_results
 from folkmoot.simulation.sharing import Piece, by_jobs
 
 ZERO = np.uint64(0)
@@ -68,14 +66,14 @@ def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
     return by_jobs(some, len(results.played), options.threads)
 
 
-def as_played(setting: Setting, options: Options) -> Known:
+def as_played(setting: Setting, options: Options) -> Recorded:
     """What the kernel that plays this without a record draws in another way than this one."""
     plain = replace(options, record=False)
     seated = bitsliced.plays(setting, plain) and bitsliced.reseats(setting, plain)
     if table.plays(setting, plain):
-        return Known(setting.chances, flip.plays(setting, plain), seated)
+        return Recorded(setting.chances, flip.plays(setting, plain), seated)
     none = np.zeros(0, dtype=np.uint64)
-    return Known(Chances(none, none, np.zeros((0, 0), dtype=np.int64), np.uint64(0)), False, seated)
+    return Recorded(Chances(none, none, np.zeros((0, 0), dtype=np.int64), np.uint64(0)), False, seated)
 
 
 def noted(setting: Setting, options: Options, i: int, repetition: int) -> Notebook:
@@ -96,11 +94,11 @@ def noted(setting: Setting, options: Options, i: int, repetition: int) -> Notebo
 def play(
     jobs: Jobs,
     shared: bool,
-    talk: Talk,
+    talk: Topic,
     urns: Urns,
     liars: Liars,
     machine: Machine,
-    known: Known,
+    known: Recorded,
     results: Results,
     notes: Notebook,  # out: the turns, with room for none or for some
 ) -> int:
@@ -112,7 +110,7 @@ def play(
     after, colour, asking, start, decides, counts_wins = machine
     chances, one_move, seated = known
     chance, offset, fixed, own = chances
-    decisions, played, asked, settled, history = results
+    decisions, played, asked, converged, history = results
     note, note_asked, note_said = notes
     inputs, honest = votes.shape
     classes = closed.shape[1]
@@ -253,5 +251,5 @@ def play(
             decisions[job, order[i]] = colour[node[i]]
         played[job] = used
         asked[job] = asks
-        settled[job] = over
+        converged[job] = over
     return happened

@@ -9,13 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from folkmoot.arrays import Array
-from folkmoot.compiling import compiled
+from folkmoot.machine import compiled
 from folkmoot.simulation.kernels import table
-from folkmoot.simulation.kernels.arguments import Chances, Jobs, Results, Talk
+from folkmoot.simulation.kernels.arguments import Chances, Jobs, Results, Topic
 from folkmoot.simulation.kernels.rounds import which_rows
 from folkmoot.simulation.kernels.streams import below, mix, stream
-from folkmoot.simulation.play_options import Options
-from folkmoot.simulation.setting import Setting
+from folkmoot.simulation.setting import Options, Setting
 from folkmoot.simulation.sharing import Piece, by_jobs
 
 ONE = np.uint64(1)
@@ -48,7 +47,7 @@ def moves(setting: Setting) -> tuple[Array, Array]:
 @compiled(nogil=True)
 def play(
     jobs: Jobs,
-    talk: Talk,
+    talk: Topic,
     chances: Chances,
     want: Array,  # (colour,) uint8: the colour whose win moves a node of this one
     after: Array,  # (colour,) uint8: the colour it then has
@@ -58,7 +57,7 @@ def play(
     first_job, last_job, halt, seed, keys = jobs
     votes, closed, _, rounds = talk
     chance, offset, fixed, _ = chances
-    decisions, played, asked, settled, _ = results
+    decisions, played, asked, converged, _ = results
     inputs, honest = votes.shape
     node = np.empty(honest, dtype=np.uint8)  # state and colour are one
     counts = np.empty(2, dtype=np.uint64)
@@ -100,4 +99,4 @@ def play(
             decisions[job, i] = node[i]
         played[job] = used
         asked[job] = asks
-        settled[job] = over
+        converged[job] = over

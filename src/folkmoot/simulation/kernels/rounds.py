@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from folkmoot.arrays import Array
-from folkmoot.compiling import compiled
+from folkmoot.machine import compiled
 from folkmoot.protocols import snow, snowball
 from folkmoot.simulation.kernels.streams import below
 

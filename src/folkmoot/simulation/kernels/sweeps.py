@@ -9,16 +9,16 @@ import numpy as np
 
 from folkmoot.arrays import Array, Bools, Colours, Ints, Words
 from folkmoot.simulation.kernels import flip
-from folkmoot.simulation.kernels.arguments import Chances, Jobs, Results, Talk
+from folkmoot.simulation.kernels.arguments import Chances, Jobs, Results, Topic
 from folkmoot.simulation.kernels.tossing import planes_of, toss
 from folkmoot.simulation.sharing import Piece
 
-TALLIES: Final = 8  # right, wrong, level, settled, rounds, queries; first votes: more right ones, as many
+TALLIES: Final = 8  # right, wrong, level, converged, rounds, queries; first votes: more right ones, as many
 _SOME: Final = 4096  # talks in a piece
 _WANT: Final = np.array([1, 0], dtype=np.uint8)  # a node of either colour moves when the other wins
 
 
-class Rule(NamedTuple):
+class SweptRule(NamedTuple):
     """What is played in every setting of a sweep."""
 
     chance: Words  # flat: a row for each threshold
@@ -38,7 +38,7 @@ class Kept(NamedTuple):
     decisions: Colours
 
 
-def pieces(rule: Rule, talks: int, found: Ints, kept: Kept | None) -> list[Piece]:
+def pieces(rule: SweptRule, talks: int, found: Ints, kept: Kept | None) -> list[Piece]:
     """The work, cut up; what is counted is added to ``found`` (setting, TALLIES), queries as turns."""
     lock, planes = Lock(), planes_of(rule.thresholds)
 
@@ -58,7 +58,7 @@ def pieces(rule: Rule, talks: int, found: Ints, kept: Kept | None) -> list[Piece
 
 
 def _played(
-    rule: Rule, planes: Words, which: int, first: int, last: int, halt: Array, kept: Kept | None
+    rule: SweptRule, planes: Words, which: int, first: int, last: int, halt: Array, kept: Kept | None
 ) -> Ints:
     """Talks ``first`` to ``last - 1`` of a setting, counted."""
     many, honest = last - first, rule.offset.shape[1]
@@ -68,12 +68,12 @@ def _played(
         decisions=np.empty_like(votes),
         played=np.zeros(many, dtype=np.int64),
         asked=np.zeros(many, dtype=np.int64),
-        settled=np.zeros(many, dtype=np.bool_),
+        converged=np.zeros(many, dtype=np.bool_),
         history=np.zeros((0, 0, 0), dtype=np.int32),
     )
     flip.play(
         Jobs(0, many, halt, int(rule.seeds[which]), np.arange(first, last)),
-        Talk(votes, np.tile(rule.closed[which], (many, 1)), False, rule.rounds),
+        Topic(votes, np.tile(rule.closed[which], (many, 1)), False, rule.rounds),
         Chances(rule.chance, rule.offset[which], np.tile(rule.fixed, (many, 1)), np.uint64(0)),
         _WANT,
         _WANT,
@@ -84,6 +84,6 @@ def _played(
         kept.decisions[which, :, first:last] = results.decisions.T
     right = 2 * results.decisions.sum(axis=1, dtype=np.int64) - honest
     cast = 2 * votes.sum(axis=1, dtype=np.int64) - honest - int(rule.fixed[0])  # liars vote, too
-    counted = [right > 0, right < 0, right == 0, results.settled, results.played, results.asked]
+    counted = [right > 0, right < 0, right == 0, results.converged, results.played, results.asked]
     counted += [cast > 0, cast == 0]
     return np.array([each.sum() for each in counted], dtype=np.int64)

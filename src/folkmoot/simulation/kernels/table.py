@@ -13,13 +13,12 @@ from __future__ import annotations
 import numpy as np
 
 from folkmoot.arrays import Array
-from folkmoot.compiling import compiled
+from folkmoot.machine import compiled
 from folkmoot.protocols.machine import Machine
-from folkmoot.simulation.kernels.arguments import Chances, Jobs, Results, Talk
+from folkmoot.simulation.kernels.arguments import Chances, Jobs, Results, Topic
 from folkmoot.simulation.kernels.rounds import first_states, is_over, take_effect, which_rows, wins_ahead
 from folkmoot.simulation.kernels.streams import below, mix, stream
-from folkmoot.simulation.play_options import Options
-from folkmoot.simulation.setting import Setting
+from folkmoot.simulation.setting import Options, Setting
 from folkmoot.simulation.sharing import Piece, by_jobs
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
@@ -42,13 +41,13 @@ def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
 
 
 @compiled(nogil=True)
-def play(jobs: Jobs, talk: Talk, chances: Chances, machine: Machine, results: Results) -> None:
+def play(jobs: Jobs, talk: Topic, chances: Chances, machine: Machine, results: Results) -> None:
     """Plays the jobs; ``asked`` counts queries."""
     first_job, last_job, halt, seed, keys = jobs
     votes, closed, lockstep, rounds = talk
     chance, offset, fixed, own = chances
     after, colour, asking, start, decides, counts_wins = machine
-    decisions, played, asked, settled, _ = results
+    decisions, played, asked, converged, _ = results
     inputs, honest = votes.shape
     classes = fixed.shape[1]
     node = np.empty(honest, dtype=np.int64)
@@ -116,4 +115,4 @@ def play(jobs: Jobs, talk: Talk, chances: Chances, machine: Machine, results: Re
             decisions[job, i] = colour[node[i]]
         played[job] = used
         asked[job] = asks
-        settled[job] = over
+        converged[job] = over

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from folkmoot.arrays import Array, Words
-from folkmoot.compiling import compiled
+from folkmoot.machine import compiled
 from folkmoot.simulation.kernels.streams import mix, stream
 
 VOTING, SWEEPING = 11, 12  # what streams are for, beside the talks

@@ -4,12 +4,15 @@ const Ask = (() => {
   const { html, bare, plain } = Parts;
   const { many, cell, list, facts, reasons } = Words;
   const MARKS = { fits: "✓", unknown: "✗ not known", missing: "✗ missing", unchecked: "" };
+  // The words of --believe at the prompt, as terms.
+  const BELIEVE = { plurality: {}, "dawid-skene": { rule: "dawid-skene" }, record: { rule: "weighted" }, own: { believe: "own" }, "peer-review": { believe: "own" } };
   let drawn = "";
 
   function terms(form) {
     const said = new URLSearchParams();
     for (const field of form.querySelectorAll("[data-term]:not(:disabled)")) {
-      if (field.type === "checkbox" ? field.checked : field.value !== "") said.set(field.dataset.term, field.type === "checkbox" ? "true" : field.value);
+      if (field.dataset.term === "whom") for (const [name, value] of Object.entries(BELIEVE[field.value])) said.set(name, value);
+      else if (field.type === "checkbox" ? field.checked : field.value !== "") said.set(field.dataset.term, field.type === "checkbox" ? "true" : field.value);
     }
     return said.toString();
   }
@@ -41,7 +44,7 @@ const Ask = (() => {
   }
 
   function answersOf(told) {
-    if (told.answers === "numbers") return "answers are numbers";
+    if (told.answers === "numbers" || told.answers === "text") return `answers are ${told.answers}`;
     return `answers are ${told.answers === "probabilities" ? "how likely each is of " : ""}${list(told.labels, 8)}`;
   }
 
@@ -49,7 +52,7 @@ const Ask = (() => {
   const number = (name, attributes = {}) => html("input", { "data-term": name, type: "number", ...attributes });
   const text = (name, attributes = {}) => html("input", { "data-term": name, type: "text", ...attributes });
   const choice = (name, choices) => html("select", { "data-term": name }, choices.map(([value, words]) => html("option", { value, text: words })));
-  const RULES = { labels: ["plurality", "weighted", "dawid-skene"], probabilities: ["mean", "log"], numbers: ["trimmed-mean", "median"] };
+  const RULES = { probabilities: ["mean", "log"], numbers: ["trimmed-mean", "median"] };
 
   // The terms of folkmoot ask: each field with its words, and when it means something. What does not go together is said by the node,
   // in the words of the prompt.
@@ -58,25 +61,26 @@ const Ask = (() => {
     const about = (field, words, wanted, after = "") => ({ field, wanted, label: html("label", {}, field.type === "checkbox" ? [field, ` ${words}`] : [`${words} `, field, after]) });
     const any = () => true;
     const talks = (now) => now.protocol !== "";
-    const rules = Object.entries(RULES).map(([kind, names]) => about(choice("rule", names.filter((name) => access.rules.includes(name) && name !== "weighted").map((name, i) => [i ? name : "", plain(name)])), "decided by", (now) => now.answers === kind && now.believe === "" && now.protocol === ""));
+    const rules = Object.entries(RULES).map(([kind, names]) => about(choice("rule", names.filter((name) => access.rules.includes(name)).map((name, i) => [i ? name : "", plain(name)])), "rule", (now) => now.answers === kind && now.whom === "plurality"));
+    const whom = Object.keys(BELIEVE).filter((name) => access.answers.includes("labels") || !("rule" in BELIEVE[name])).filter((name) => !("rule" in BELIEVE[name]) || access.rules.includes(BELIEVE[name].rule));
     return {
       first: [
         about(choice("answers", access.answers.map((kind) => [kind, kind])), "answers are", () => access.answers.length > 1),
-        about(text("labels", { size: 16, placeholder: "yes,no" }), "which labels", (now) => now.answers !== "numbers" && access.labels === null),
+        about(text("labels", { size: 16, placeholder: "yes,no" }), "which labels", (now) => !["numbers", "text"].includes(now.answers) && access.labels === null),
         ...rules,
         about(number("seconds", { min: 1, max: 86400, value: 30, step: "any" }), "answer within", any, " s"),
       ],
       believes: [
-        about(choice("believe", [["", "everybody's first votes"], ["own", "whom each member chooses"]]), "believe", any),
-        about(number("rows", { min: 1, max: 1000, placeholder: "0" }), "validation rows of each member (peer review)", (now) => now.believe === "own"),
-        about(choice("protocol", [["", "none"], ...["slush", "snowflake", "snowball"].map((name) => [name, name])]), "talk before", (now) => now.answers !== "numbers"),
+        about(choice("whom", whom.map((name) => [name, name])), "believe", (now) => now.answers !== "text"),
+        about(number("rows", { min: 1, max: 1000, value: 10 }), "validation rows per member", (now) => now.whom === "peer-review"),
+        about(choice("protocol", [["", "council"], ...["slush", "snowflake", "snowball"].map((name) => [name, name])]), "protocol", (now) => !["numbers", "text"].includes(now.answers) && now.whom === "plurality"),
       ],
       more: [
         about(number("least", { min: 1, placeholder: "f + 1" }), "first votes that a label needs", (now) => now.answers !== "numbers"),
         about(box("coin"), "a coin settles ties", (now) => now.answers !== "numbers"),
         about(number("k", { min: 1, placeholder: "10" }), "members asked per round (k)", talks),
-        about(text("alpha", { size: 6, placeholder: "most" }), "equal answers that win (alpha)", talks),
-        about(number("beta", { min: 1, placeholder: "20" }), "rounds in a row that decide (beta)", (now) => talks(now) && now.protocol !== "slush"),
+        about(text("alpha", { size: 6, placeholder: "most" }), "matching answers that change a vote (alpha)", talks),
+        about(number("beta", { min: 1, placeholder: "20" }), "wins in a row that decide (beta)", (now) => talks(now) && now.protocol !== "slush"),
         about(number("rounds", { min: 1, max: 10000, placeholder: "50" }), "rounds", talks),
         about(number("step", { min: 0, step: "any", placeholder: "0.000001" }), "numbers are rounded to", (now) => now.answers === "numbers"),
       ],
@@ -89,12 +93,14 @@ const Ask = (() => {
     const all = [...first, ...believes, ...more];
     const chosen = (name) => all.find(({ field }) => field.dataset.term === name).field;
     const fit = () => {
-      const now = { answers: chosen("answers").value, believe: chosen("believe").value, protocol: chosen("protocol").value };
-      if (now.answers === "numbers") now.protocol = "";
+      const now = { answers: chosen("answers").value, whom: chosen("whom").value, protocol: chosen("protocol").value };
+      if (now.answers !== "labels" && "rule" in BELIEVE[now.whom]) now.whom = chosen("whom").value = "plurality";
+      if (now.answers === "text") now.whom = chosen("whom").value = "plurality";
+      if (["numbers", "text"].includes(now.answers) || now.whom !== "plurality") now.protocol = "";
       for (const { label, field, wanted } of all) label.hidden = field.disabled = !wanted(now);
       chosen("answers").disabled = false;
     };
-    for (const name of ["answers", "believe", "protocol"]) chosen(name).addEventListener("change", fit);
+    for (const name of ["answers", "whom", "protocol"]) chosen(name).addEventListener("change", fit);
     fit();
     const line = (fields) => html("div", { class: "controls-line" }, fields.map(({ label }) => label));
     return [line(first), line(believes), html("details", { class: "more-terms" }, [html("summary", { text: "More terms" }), line(more)])];

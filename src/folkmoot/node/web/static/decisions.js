@@ -8,8 +8,21 @@ const Decisions = (() => {
   const ONLY = { all: "all inputs", undecided: "undecided", contested: "contested: fewer than two thirds agree", overruled: "where my model was overruled" };
   const NUMBERS = ["number", "first votes: lowest, median, highest", "my model"];
   const LABELS = ["decision", "agree", "first votes", "my model"];
+  const TEXTS = ["text", "agree", "proposed by, chosen by", "my model"];
 
-  const said = (value, labels) => (labels.length ? chip(value, labels) : html("b", { text: value === null ? "–" : digits(value) }));
+  // A text that a member wrote: a long one is folded, and none is cut.
+  const WHOLE = 160;
+  function written(text, kind) {
+    const all = bare(text);
+    return all.length <= WHOLE ? html(kind, { text: all }) : html("details", { class: "written" }, [html("summary", {}, [html(kind, { text: plain(text) })]), html("p", { text: all })]);
+  }
+  const said = (value, labels) => (labels.length ? chip(value, labels) : typeof value === "string" ? written(value, "b") : html("b", { text: value === null ? "–" : digits(value) }));
+
+  // Proposed texts, each with who proposed and who chose it; those that mean the same name the first of them.
+  const proposed = (candidates) => candidates.map((each, i) => html("p", { class: "small" }, [
+    html("b", { text: `${i + 1} ` }), written(each.text, "span"),
+    html("span", { class: "soft", text: ` by ${list(each.proposed_by, 8)}; ${each.chosen_by.length ? `chosen by ${list(each.chosen_by, 8)}` : "chosen by nobody"}${each.same_as === i ? "" : `; the same as ${each.same_as + 1}`}` }),
+  ]));
 
   // Counts of labels, means of probabilities, or where numbers lie.
   function votes(tally, labels) {
@@ -31,8 +44,9 @@ const Decisions = (() => {
       ? [html("span", { class: "soft", text: "no vote" })]
       : [said(at.own_votes, labels), labels.length && at.decisions !== null && at.own_votes !== at.decisions ? html("span", { class: "soft", text: " overruled" }) : ""];
     const cells = [cell(decision)];
-    if (labels.length) cells.push(cell(at.shares === null ? "" : percent(at.shares), { class: "number" }));
-    cells.push(cell(votes(at.first_votes, labels), { class: labels.length ? "votes" : "number" }), cell(own));
+    const texts = motion.answers === "text";
+    if (labels.length || texts) cells.push(cell(at.shares === null ? "" : percent(at.shares), { class: "number" }));
+    cells.push(texts ? cell(proposed(at.candidates || [])) : cell(votes(at.first_votes, labels), { class: labels.length ? "votes" : "number" }), cell(own));
     const made = html("tr", {});
     const why = button("Why?", () => explain(made, why, motion, input, state), { class: "small-button", "aria-expanded": "false", "aria-label": `why input ${input}` });
     made.append(html("th", { scope: "row", class: "number", text: String(input) }), cell([why]), ...cells);
@@ -126,7 +140,7 @@ const Decisions = (() => {
     const parts = [
       html("h3", { text: "Decisions" }),
       html("label", { class: "controls-line" }, ["Show ", only]),
-      html("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": "Decisions in a table" }, [html("table", { class: "table" }, [head("input", "why", ...(motion.labels.length ? LABELS : NUMBERS)), body])]),
+      html("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": "Decisions in a table" }, [html("table", { class: "table" }, [head("input", "why", ...(motion.answers === "text" ? TEXTS : motion.labels.length ? LABELS : NUMBERS)), body])]),
       more, talk,
     ];
     if (motion.labels.length) parts.push(state.access.may === "ask" ? truths(state, motion) : html("p", { class: "soft small", text: "This token may only read: what was right can be told with the other one." }));

@@ -2,7 +2,7 @@
 "use strict";
 const Moot = (() => {
   const { html, bare, plain, percent } = Parts;
-  const { many, short, time, ago, clock, list, digits, fresh, head, cell, ring, saving } = Words;
+  const { byName, many, short, time, ago, clock, list, digits, fresh, head, cell, ring, saving } = Words;
   const KEY = [["there", "", "connected"], ["committed", "•", "has fixed its votes"], ["closed", "✓", "has said what was decided"], ["benched", "…", "benched: did not answer lately"], ["away", "?", "away: no connection"], ["accused", "", "accused: there is evidence"]];
 
   const accusedBy = (state) => {
@@ -18,7 +18,7 @@ const Moot = (() => {
 
   function everybody(state) {
     const own = { name: state.moot.node, connected: true, benched: false, latency: null, seen: null, own: true };
-    return [own, ...state.moot.peers].sort((a, b) => (a.name < b.name ? -1 : 1));
+    return [own, ...state.moot.peers].sort((a, b) => byName(a.name, b.name));
   }
 
   function drawRing(state, accused) {
@@ -48,7 +48,7 @@ const Moot = (() => {
     const told = Object.keys(state.records).length > 0;
     const names = ["participant", "state", ...(weighed ? ["counts"] : []), ...(told ? ["record"] : []), "last seen", "latency"];
     const rank = (peer) => (accused.has(peer.name) ? 0 : standing(peer) === "away" ? 1 : standing(peer) === "benched" ? 2 : 3);
-    const rows = everybody(state).sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1)).map((peer) => {
+    const rows = everybody(state).sort((a, b) => rank(a) - rank(b) || byName(a.name, b.name)).map((peer) => {
       const now = peer.own ? "this node" : standing(peer);
       const words = [html("span", { class: `state ${now.split(" ")[0]}`, text: now })];
       if (accused.has(peer.name)) words.push(html("b", { class: "bad", text: " accused" }));

@@ -93,8 +93,9 @@ const Motion = (() => {
     const accused = Object.entries(motion.evidence);
     const path = `/v2/motions/${motion.motion}`;
     const decided = motion.inputs - motion.undecided;
+    const abstained = Object.keys(motion.abstained).length;
     const words = motion.state === "stopped" ? [html("b", { text: "This node gave the motion up" }), `: ${bare(motion.why)}.`]
-      : [html("b", { text: `${decided.toLocaleString("en")} of ${many(motion.inputs, "input")} decided` }), `; votes of ${motion.took_part.length} of ${motion.participants} members were agreed on.`];
+      : [html("b", { text: `${decided.toLocaleString("en")} of ${many(motion.inputs, "input")} decided` }), `; votes of ${motion.took_part.length} of ${motion.participants} members were agreed on${abstained ? `, and ${abstained} of them abstained on some inputs` : ""}.`];
     return [
       html("p", { class: "verdict" }, words),
       ...accused.map(([who, what]) => html("p", { class: "bad", text: `Evidence against ${plain(who)}: ${plain(what)}.` })),
@@ -105,7 +106,6 @@ const Motion = (() => {
         ...accused.slice(0, 5).map(([who]) => saving(`Evidence against ${plain(who)}`, `/v2/evidence/${motion.motion}/${encodeURIComponent(who)}`, `${name}-${who.replace(/[^\w.-]/g, "_")}.evidence`, state.tell)),
       ]),
       motion.certified ? html("p", { class: "soft small", text: "folkmoot verify FILE checks the certificate anywhere: all signatures, and the answers computed again." }) : null,
-      known(motion),
     ].filter(Boolean);
   }
 
@@ -131,12 +131,12 @@ const Motion = (() => {
     if (mark === shown) return;
     shown = mark;
     const decisions = html("div", { class: "decisions" });
-    fresh(where, [about(motion), ...over(state, motion), decisions]);
+    fresh(where, [about(motion), ...over(state, motion), decisions, html("h3", { text: "How it came about" }), known(motion)]);
     if (!motion.invites) Decisions.draw(state, motion, decisions);
   }
 
   const about = (motion) =>
-    html("p", { class: "soft", text: `Asked by ${plain(motion.asker)}, ${clock(motion.created)}: ${motion.invites ? "an invitation to send validation rows" : `${many(motion.inputs, "input")}, ${motion.answers === "numbers" ? "numbers" : `${motion.answers === "probabilities" ? "probabilities of " : ""}${many(motion.labels.length, "label")}`}`}.` });
+    html("p", { class: "soft", text: `Asked by ${plain(motion.asker)}, ${clock(motion.created)}: ${motion.invites ? "an invitation to send validation rows" : `${many(motion.inputs, "input")}, ${motion.answers === "numbers" || motion.answers === "text" ? motion.answers : `${motion.answers === "probabilities" ? "probabilities of " : ""}${many(motion.labels.length, "label")}`}`}.` });
 
   // How much of each motion was decided, as a bar.
   function share(motion) {

@@ -96,50 +96,68 @@ const Words = (() => {
     html("dl", { class: "facts" }, lines.filter(([, said]) => said && said.length).flatMap(([name, said]) =>
       [html("dt", { text: name }), typeof said === "string" ? html("dd", { text: said }) : html("dd", {}, said)]));
   const digits = (number) => String(Number(number.toPrecision(6)));
-  const counted = (names) => (names.length ? `${names.length}: ${list(names, names.length)}` : "");
+  // How many, and all of their names; a long list is folded.
+  const counted = (names, most = 8) => {
+    if (!names.length) return "";
+    if (names.length <= most) return `${names.length}: ${list(names, names.length)}`;
+    return [html("details", {}, [html("summary", { text: many(names.length, "member") }), list(names, names.length)])];
+  };
+  const byName = (a, b) => a.localeCompare(b, "en", { numeric: true });
   const reasons = (why, most = 30) => Object.entries(why).slice(0, most).map(([name, words]) => `${plain(name)}: ${bare(words)}`).join("; ");
 
   // Names in a column on each side, so far apart that none lies on another, each with a line to its dot.
   const NAMED = 48;
-  function names(dots, at, size) {
+  // On a phone the drawing is narrow, so that its letters can be read.
+  const WIDE = { wide: 640, high: 384, rx: 138, ry: 165, edge: 190, font: 14, letters: 16 };
+  const NARROW = { wide: 360, high: 384, rx: 66, ry: 165, edge: 84, font: 12, letters: 13 };
+  function names(dots, at, size, box) {
     const made = [];
+    const middle = box.wide / 2;
     for (const side of [-1, 1]) {
-      const mine = dots.filter((dot) => (at.get(dot.name)[0] >= 320) === side > 0).sort((a, b) => at.get(a.name)[1] - at.get(b.name)[1]);
-      const gap = Math.min(24, 384 / mine.length);
+      const mine = dots.filter((dot) => (at.get(dot.name)[0] >= middle) === side > 0).sort((a, b) => at.get(a.name)[1] - at.get(b.name)[1]);
+      const gap = Math.min(24, box.high / mine.length);
       const lines = mine.map((dot) => at.get(dot.name)[1]);
       for (let i = 1; i < lines.length; i++) lines[i] = Math.max(lines[i], lines[i - 1] + gap);
-      const over = Math.max(0, (lines.at(-1) || 0) - 384);
-      for (let i = lines.length - 1, most = 384; i >= 0 && over; i--, most -= gap) lines[i] = Math.min(lines[i], most);
+      const over = Math.max(0, (lines.at(-1) || 0) - box.high);
+      for (let i = lines.length - 1, most = box.high; i >= 0 && over; i--, most -= gap) lines[i] = Math.min(lines[i], most);
       mine.forEach((dot, i) => {
         const [x, y] = at.get(dot.name);
-        const [edge, words] = [320 + side * 190, plain(dot.name)];
+        const [edge, words] = [middle + side * box.edge, plain(dot.name)];
         made.push(svg("path", { class: "lead", d: `M${Parts.round(x + side * size)} ${Parts.round(y)}L${edge - side * 8} ${Parts.round(lines[i])}L${edge - side * 3} ${Parts.round(lines[i])}` }));
-        const label = svg("text", { class: `outside near ${side > 0 ? "start" : "end"}`, x: edge, y: Parts.round(lines[i] + 4), text: words.length > 16 ? `${words.slice(0, 11)}…${words.slice(-4)}` : words });
-        label.style.fontSize = `${Math.min(14, Parts.round(gap * 0.85))}px`;
+        const label = svg("text", { class: `outside near ${side > 0 ? "start" : "end"}`, x: edge, y: Parts.round(lines[i] + 4), text: words.length > box.letters ? `${words.slice(0, box.letters - 5)}…${words.slice(-4)}` : words });
+        label.style.fontSize = `${Math.min(box.font, Parts.round(gap * 0.85))}px`;
         made.push(label);
       });
     }
     return made;
   }
 
+  // n places on an ellipse, equally far apart along it.
+  function spread(n, middle, box) {
+    const around = Array.from({ length: 721 }, (_, i) => (Math.PI * i) / 360 - Math.PI / 2).map((angle) => [middle + box.rx * Math.cos(angle), 190 + box.ry * Math.sin(angle)]);
+    const far = [0];
+    for (let i = 1; i < around.length; i++) far.push(far[i - 1] + Math.hypot(around[i][0] - around[i - 1][0], around[i][1] - around[i - 1][1]));
+    return Array.from({ length: n }, (_, i) => around[far.findIndex((each) => each >= (far.at(-1) * (i + 0.5)) / n)]);
+  }
+
   // Participants on a ring. dots: name, kind (a class), mark (inside), liar, own; wires: names of those whom ``from`` asks.
   const rings = new WeakMap();
   function ring(drawing, dots, from, wires, what) {
-    const mark = JSON.stringify([dots, from, wires, what]);
+    const box = drawing.clientWidth && drawing.clientWidth < 480 ? NARROW : WIDE;
+    const mark = JSON.stringify([dots, from, wires, what, box.wide]);
     if (rings.get(drawing) === mark) return;
     rings.set(drawing, mark);
+    drawing.setAttribute("viewBox", `0 -8 ${box.wide} 400`);
+    drawing.style.aspectRatio = `${box.wide} / 400`;
     const n = dots.length;
-    const size = Math.max(5, Math.min(19, 460 / Math.max(n, 8)));
-    const place = (i) => {
-      const angle = (2 * Math.PI * (i + 0.5)) / n - Math.PI / 2;
-      return [320 + 138 * Math.cos(angle), 190 + 165 * Math.sin(angle), angle];
-    };
-    const at = new Map(dots.map((dot, i) => [dot.name, place(i)]));
-    const parts = n <= NAMED ? names(dots, at, size) : [];
+    const middle = box.wide / 2;
+    const size = Math.max(4, Math.min(19, (Math.PI * (box.rx + box.ry)) / (2.5 * Math.max(n, 8))));
+    const at = new Map(spread(n, middle, box).map((place, i) => [dots[i].name, place]));
+    const parts = n <= NAMED ? names(dots, at, size, box) : [];
     for (const name of wires) {
       if (!at.has(name) || !at.has(from)) continue;
       const [[x1, y1], [x2, y2]] = [at.get(from), at.get(name)];
-      const d = `M${Parts.round(x1)} ${Parts.round(y1)}Q${Parts.round((x1 + x2 + 320) / 3)} ${Parts.round((y1 + y2 + 190) / 3)} ${Parts.round(x2)} ${Parts.round(y2)}`;
+      const d = `M${Parts.round(x1)} ${Parts.round(y1)}Q${Parts.round((x1 + x2 + middle) / 3)} ${Parts.round((y1 + y2 + 190) / 3)} ${Parts.round(x2)} ${Parts.round(y2)}`;
       parts.push(svg("path", { class: "wire asked", d, "stroke-width": 2 }));
     }
     dots.forEach((dot) => {
@@ -156,5 +174,5 @@ const Words = (() => {
     drawing.replaceChildren(...parts);
   }
 
-  return { many, short, list, time, ago, clock, button, saving, chip, bars, strip, chart, key, fresh, head, cell, facts, reasons, counted, digits, ring, shortened };
+  return { many, short, list, time, ago, clock, button, saving, chip, bars, strip, chart, key, fresh, head, cell, facts, reasons, counted, byName, digits, ring, shortened };
 })();

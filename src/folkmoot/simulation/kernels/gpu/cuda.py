@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.arrays import Array
-from folkmoot.extras import to_install
+from folkmoot.machine import to_install
 from folkmoot.simulation.kernels.gpu.runner import Form, Step, There
 
 SOURCE: Final = Path(__file__).with_name("talk.cu")

@@ -9,8 +9,7 @@ from folkmoot.arrays import Array
 from folkmoot.protocols.sampling import Everyone, Others
 from folkmoot.simulation.kernels.arguments import Results
 from folkmoot.simulation.kernels.gpu import cuda, launching
-from folkmoot.simulation.play_options import Options
-from folkmoot.simulation.setting import Setting
+from folkmoot.simulation.setting import Options, Setting
 from folkmoot.simulation.sharing import Piece
 
 FEWEST_JOBS: Final = 4096  # that "auto" takes to a GPU: one job is played by one lane, slower than by a core
@@ -20,8 +19,6 @@ _ONE_AT_A_TIME: Final = Lock()
 
 def plays(setting: Setting, options: Options) -> bool:
     """Whether it is asked for and can; ``device="cuda"`` is an order, and refused with the reason."""
-    if options.device == "cpu":
-        return False
     reason = refusal(setting, options)
     if options.device == "cuda":
         if reason:

@@ -9,10 +9,9 @@ import numpy as np
 
 from folkmoot.arrays import Array
 from folkmoot.simulation.kernels.arguments import Results
-from folkmoot.simulation.kernels.gpu.layout import Layout, layout_of, rounds_of
+from folkmoot.simulation.kernels.gpu.layout import GpuLayout, layout_of, rounds_of
 from folkmoot.simulation.kernels.gpu.runner import Form, Runner, There
-from folkmoot.simulation.play_options import Options
-from folkmoot.simulation.setting import Setting
+from folkmoot.simulation.setting import Options, Setting
 
 LONGEST: Final = 0.4  # seconds that a launch should take
 FIRST_CHUNKS: Final = 256
@@ -50,7 +49,7 @@ def play(runner: Runner, setting: Setting, options: Options, results: Results, h
     """Plays all jobs of a deliberation; ``asked`` counts queries."""
     layout = layout_of(setting)
     form, honest = layout.form, setting.honest_votes.shape[1]
-    there = Layout(form, *(runner.array(each) for each in layout[1:]))
+    there = GpuLayout(form, *(runner.array(each) for each in layout[1:]))
     keys = runner.array(options.keys)
     each = 24 + 4 * form.words + honest + 24
     for first, last in batches(runner, len(results.played), each, form):
@@ -75,7 +74,7 @@ def play(runner: Runner, setting: Setting, options: Options, results: Results, h
             used, asks = runner.empty(last - first, np.int64), runner.empty(last - first, np.int64)
             _table(runner, there, jobs, setting, [nodes, used, asks, over], halt)
             results.played[some], results.asked[some] = runner.back(used), runner.back(asks)
-        results.settled[some] = runner.back(over)
+        results.converged[some] = runner.back(over)
         decisions = runner.empty((last - first, honest), np.int8)
         told = [last - first, honest, form.bits, nodes, there.colour, decisions]
         runner.step("colours_of", (last - first) * honest, told)
@@ -99,7 +98,7 @@ def flip(
 
 
 def _table(
-    runner: Runner, there: Layout, jobs: Prepared, setting: Setting, out: Sequence[Any], halt: Array
+    runner: Runner, there: GpuLayout, jobs: Prepared, setting: Setting, out: Sequence[Any], halt: Array
 ) -> None:
     """Plays jobs of any machine."""
     form, machine = there.form, setting.machine

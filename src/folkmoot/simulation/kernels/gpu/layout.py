@@ -17,7 +17,7 @@ MOST_TURNS = 2**31  # of a talk by the flip walk, which counts them in 32 bits
 Packed = npt.NDArray[np.uint32]
 
 
-class Layout(NamedTuple):
+class GpuLayout(NamedTuple):
     """The arrays of a setting: what a job starts with, and by what it is played."""
 
     form: Form
@@ -33,7 +33,7 @@ class Layout(NamedTuple):
     asks: Array  # (state,) int32
 
 
-def layout_of(setting: Setting) -> Layout:
+def layout_of(setting: Setting) -> GpuLayout:
     """The arrays of a setting."""
     machine, chances = setting.machine, setting.chances
     votes, classes = setting.honest_votes, setting.classes
@@ -59,7 +59,7 @@ def layout_of(setting: Setting) -> Layout:
         wins=honest * classes if machine.counts_wins else 0,
     )
     asking = np.full(len(votes), honest) if flips else machine.asking[states].sum(axis=1)
-    return Layout(
+    return GpuLayout(
         form=form,
         first=first,
         held=np.stack([(votes == c).sum(axis=1) for c in range(classes)], axis=-1).astype(np.int32),

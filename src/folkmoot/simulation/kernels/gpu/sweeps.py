@@ -8,10 +8,10 @@ from folkmoot.arrays import Array, Ints
 from folkmoot.simulation.kernels.gpu.launching import Prepared, batches, flip
 from folkmoot.simulation.kernels.gpu.layout import paired
 from folkmoot.simulation.kernels.gpu.runner import Form, Runner
-from folkmoot.simulation.kernels.sweeps import TALLIES, Rule
+from folkmoot.simulation.kernels.sweeps import TALLIES, SweptRule
 
 
-def counted(runner: Runner, rule: Rule, talks: int, halt: Array) -> Ints:
+def counted(runner: Runner, rule: SweptRule, talks: int, halt: Array) -> Ints:
     """(setting, TALLIES): what came of so many talks of every setting; queries are turns here."""
     settings, honest = rule.offset.shape
     local = bool((rule.offset != 0).any())

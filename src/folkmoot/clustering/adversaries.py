@@ -1,0 +1,296 @@
+"""Adversaries where clusters are agreed on (``folkmoot.cluster``): what they know, and one short class each.
+
+Partitions are committed to before any is revealed, so a liar knows its own and those of the other liars, and
+no honest one. When members talk it may say something else than it revealed.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+from folkmoot.arrays import Ints
+from folkmoot.clustering.partitions import UNSEEN, medoid
+from folkmoot.votes import numbered
+
+
+@dataclass(frozen=True, eq=False)
+class LiarsView:
+    """What a liar knows when it makes up its partition.
+
+    Parameters
+    ----------
+    own : ndarray of int, shape (object,)
+        Its own partition; -1 for objects that it has not seen.
+    together : ndarray of int, shape (liar, object)
+        Those of all liars, its own among them.
+    clusters : int
+        The number of clusters that is asked for, or the usual one among the liars.
+    shared : int
+        A seed that all liars have in common: those who draw from it draw the same.
+    private : int
+        A seed of its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.clustering import CliquePartition, LiarsView
+    >>> own = np.array([0, 0, 1, 1, 2, 2])
+    >>> first, second = (LiarsView(own, own[None], 3, shared=7, private=each) for each in (1, 2))
+    >>> bool((CliquePartition().reveal(first) == CliquePartition().reveal(second)).all())
+    True
+    """
+
+    own: Ints
+    together: Ints
+    clusters: int
+    shared: int
+    private: int
+
+
+class PartitionAdversary(ABC):
+    """A malicious behaviour among clusterings. ``PARTITION_ATTACKS`` has them by name.
+
+    Examples
+    --------
+    A behaviour of your own: the first half of the objects against the second.
+
+    >>> import numpy as np
+    >>> from folkmoot.clustering import PartitionAdversary, partitions_handed_in
+    >>> class Halves(PartitionAdversary):
+    ...     def reveal(self, view):
+    ...         return np.arange(len(view.own)) * 2 // len(view.own)
+    >>> partitions_handed_in([[0, 1, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1]], {2: Halves()})
+    array([[0, 1, 0, 1],
+           [0, 1, 1, 0],
+           [0, 0, 1, 1]])
+    """
+
+    @abstractmethod
+    def reveal(self, view: LiarsView) -> Ints:
+        """The partition that it commits to and reveals, shape (object,)."""
+
+    def announce(self, view: LiarsView) -> Ints:
+        """What it says in the talk: what it revealed, unless it says otherwise."""
+        return self.reveal(view)
+
+
+def views(
+    partitions: Ints, adversaries: Mapping[int, PartitionAdversary], clusters: int | None, seed: int
+) -> dict[int, LiarsView]:
+    """What each liar knows, by its number."""
+    if not adversaries:
+        return {}
+    liars = sorted(adversaries)
+    together = partitions[liars]
+    usual = int(np.median(together.max(axis=1) + 1)) if clusters is None else clusters
+    shared, *private = np.random.default_rng([seed, 0x11A5]).integers(0, 2**62, len(liars) + 1).tolist()
+    return {
+        liar: LiarsView(partitions[liar], together, max(2, usual), shared, own)
+        for liar, own in zip(liars, private, strict=True)
+    }
+
+
+def partitions_handed_in(
+    partitions: npt.ArrayLike,
+    adversaries: Mapping[int, PartitionAdversary],
+    *,
+    clusters: int | None = None,
+    seed: int = 0,
+) -> Ints:
+    """Replace the partitions of liars by those that they reveal.
+
+    Parameters
+    ----------
+    partitions : array-like of int, shape (participant, object)
+        Everybody's own partitions.
+    adversaries : mapping of int to PartitionAdversary
+        The malicious participants by number.
+    clusters : int, optional
+        The number of clusters that is asked for.
+    seed : int, default 0
+        Seeds what liars draw.
+
+    Returns
+    -------
+    ndarray of int, shape (participant, object)
+        What a centre, or everybody else, is shown; clusters are numbered in the order in which they appear.
+
+    Examples
+    --------
+    >>> from folkmoot.clustering import MergedPartition, partitions_handed_in
+    >>> partitions_handed_in([[0, 1, 2, 3], [0, 1, 2, 3]], {1: MergedPartition()})
+    array([[0, 1, 2, 3],
+           [0, 1, 0, 1]])
+    """
+    given = np.asarray(partitions, dtype=np.int64)
+    result = numbered(given)
+    for liar, view in views(result, adversaries, clusters, seed).items():
+        result[liar] = numbered(np.asarray(adversaries[liar].reveal(view), dtype=np.int64)[None])[0]
+    return result
+
+
+def where_seen(view: LiarsView, labels: Ints) -> Ints:
+    """The labels on the objects that the liar has seen, so that its gaps do not give it away."""
+    return np.where(view.own >= 0, labels, UNSEEN)
+
+
+@dataclass(frozen=True)
+class RandomPartition(PartitionAdversary):
+    """Puts every object into a cluster at random, each liar for itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.clustering import LiarsView, RandomPartition
+    >>> own = np.zeros(8, dtype=int)
+    >>> RandomPartition().reveal(LiarsView(own, own[None], 3, shared=0, private=1))
+    array([1, 1, 2, 2, 0, 0, 2, 2])
+    """
+
+    def reveal(self, view: LiarsView) -> Ints:
+        """Clusters by its own seed."""
+        return where_seen(view, np.random.default_rng(view.private).integers(0, view.clusters, len(view.own)))
+
+
+@dataclass(frozen=True)
+class CliquePartition(PartitionAdversary):
+    """Reveals a partition drawn at random, the same as every other liar, but for some noise.
+
+    Parameters
+    ----------
+    noise : float, default 0.0
+        The share of objects that each liar draws anew for itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.clustering import CliquePartition, LiarsView
+    >>> own = np.zeros(1000, dtype=int)
+    >>> one, other = (LiarsView(own, own[None], 10, shared=0, private=each) for each in (1, 2))
+    >>> print((CliquePartition().reveal(one) == CliquePartition().reveal(other)).mean())
+    1.0
+    >>> noisy = CliquePartition(noise=0.2)
+    >>> print((noisy.reveal(one) == noisy.reveal(other)).mean())
+    0.686
+    """
+
+    noise: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "noise", checks.probability("noise", self.noise))
+
+    def reveal(self, view: LiarsView) -> Ints:
+        """The clique's clusters, with noise of its own."""
+        objects = len(view.own)
+        lie = np.random.default_rng(view.shared).integers(0, view.clusters, objects)
+        if self.noise:
+            draw = np.random.default_rng(view.private)
+            lie = np.where(draw.random(objects) < self.noise, draw.integers(0, view.clusters, objects), lie)
+        return where_seen(view, lie)
+
+
+@dataclass(frozen=True)
+class MergedPartition(PartitionAdversary):
+    """Reveals the liars' most typical partition with clusters joined two by two, the same as every liar.
+
+    With n clusters, cluster c is joined with cluster c + n/2. Two clusters are left as they are: a partition
+    of one cluster would say nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.clustering import LiarsView, MergedPartition
+    >>> own = np.array([0, 1, 2, 3, 3])
+    >>> MergedPartition().reveal(LiarsView(own, own[None], 4, shared=0, private=1))
+    array([0, 1, 0, 1, 1])
+    """
+
+    def reveal(self, view: LiarsView) -> Ints:
+        """The coarser partition."""
+        together = numbered(view.together)
+        base: Ints = together[medoid(together)]
+        half = max(2, (int(base.max()) + 2) // 2)
+        result = base % half
+        result[base < 0] = UNSEEN
+        return result
+
+
+@dataclass(frozen=True)
+class ShiftedPartition(PartitionAdversary):
+    """Reveals the liars' most typical partition with some objects moved to the next cluster, as all liars do.
+
+    Parameters
+    ----------
+    share : float, default 0.3
+        The share of objects that are moved.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.clustering import LiarsView, ShiftedPartition
+    >>> own = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2])
+    >>> ShiftedPartition().reveal(LiarsView(own, own[None], 3, shared=1, private=1))
+    array([0, 0, 1, 1, 1, 1, 2, 2, 2])
+    """
+
+    share: float = 0.3
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "share", checks.probability("share", self.share))
+
+    def reveal(self, view: LiarsView) -> Ints:
+        """The partition with its boundaries moved."""
+        together = numbered(view.together)
+        base: Ints = together[medoid(together)]
+        moved = np.random.default_rng(view.shared).random(len(base)) < self.share
+        result = np.where(moved, (base + 1) % (int(base.max()) + 1), base)
+        result[base < 0] = UNSEEN
+        return result
+
+
+@dataclass(frozen=True)
+class TurncoatPartition(PartitionAdversary):
+    """Reveals its own partition, and says a lie in the talk.
+
+    Parameters
+    ----------
+    lie : PartitionAdversary, default CliquePartition()
+        What it says in the talk.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.clustering import LiarsView, TurncoatPartition
+    >>> own = np.array([0, 0, 1, 1, 2, 2])
+    >>> view = LiarsView(own, own[None], 3, shared=0, private=1)
+    >>> TurncoatPartition().reveal(view), TurncoatPartition().announce(view)
+    (array([0, 0, 1, 1, 2, 2]), array([2, 1, 1, 0, 0, 0]))
+    """
+
+    lie: PartitionAdversary = field(default_factory=CliquePartition)
+
+    def reveal(self, view: LiarsView) -> Ints:
+        """Its own partition, as an honest participant would."""
+        return view.own
+
+    def announce(self, view: LiarsView) -> Ints:
+        """The lie."""
+        return self.lie.reveal(view)
+
+
+# The names used at the prompt (--attack).
+PARTITION_ATTACKS: Final[dict[str, PartitionAdversary]] = {
+    "random": RandomPartition(),
+    "clique": CliquePartition(),
+    "noisy-clique": CliquePartition(noise=0.2),
+    "merged": MergedPartition(),
+    "shifted": ShiftedPartition(),
+    "adaptive": TurncoatPartition(),
+}

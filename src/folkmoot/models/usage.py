@@ -1,0 +1,63 @@
+"""Costs of a remote model so far: requests, failures and tokens."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+
+class Usage:
+    """Counts of one model; threads may add to them at the same time.
+
+    Parameters
+    ----------
+    requests : int
+        Requests that were sent, each retry included.
+    failed : int
+        Requests without a usable answer of the server.
+    prompt_tokens : int
+        Tokens read by the model, as the server counts them.
+    completion_tokens : int
+        Tokens written by the model, as the server counts them.
+
+    Examples
+    --------
+    >>> from folkmoot.models import Usage
+    >>> usage = Usage()
+    >>> usage.add(requests=2, prompt_tokens=30)
+    >>> usage.counts()
+    {'requests': 2, 'failed': 0, 'prompt_tokens': 30, 'completion_tokens': 0}
+    """
+
+    def __init__(
+        self, requests: int = 0, failed: int = 0, prompt_tokens: int = 0, completion_tokens: int = 0
+    ) -> None:
+        self.requests, self.failed = requests, failed
+        self.prompt_tokens, self.completion_tokens = prompt_tokens, completion_tokens
+        self._lock = threading.Lock()
+
+    def add(
+        self, requests: int = 0, failed: int = 0, prompt_tokens: int = 0, completion_tokens: int = 0
+    ) -> None:
+        """Add to the counts."""
+        with self._lock:
+            self.requests += requests
+            self.failed += failed
+            self.prompt_tokens += prompt_tokens
+            self.completion_tokens += completion_tokens
+
+    def counts(self) -> dict[str, int]:
+        """All counts by name, of one moment."""
+        with self._lock:
+            return {
+                "requests": self.requests,
+                "failed": self.failed,
+                "prompt_tokens": self.prompt_tokens,
+                "completion_tokens": self.completion_tokens,
+            }
+
+    def __repr__(self) -> str:
+        return f"Usage({', '.join(f'{name}={count}' for name, count in self.counts().items())})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Usage, tuple(self.counts().values())

@@ -1,0 +1,93 @@
+"""Auto: never far below what it chooses from, never below the majority with one liar of five."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.linear_model import Ridge
+from sklearn.tree import DecisionTreeClassifier
+
+from folkmoot.aggregation import Auto, DawidSkene, Known, PeerReview, Rows, aggregate
+from folkmoot.arrays import Ints
+from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
+
+
+def voters(seed: int, n: int, p: float, liars: int, on_rows: bool) -> tuple[Rows, Ints, Ints]:
+    """So many of n are wrong on the batch, perhaps on rows; the others are right with chance p."""
+    rng = np.random.default_rng(seed)
+    rows = 10 * n
+    truth = rng.integers(0, 2, rows + 300)
+    votes = np.where(rng.random((n, len(truth))) < p, truth, 1 - truth)
+    wrong = slice(0, None) if on_rows else slice(rows, None)
+    votes[:liars, wrong] = 1 - truth[wrong]
+    return Rows(votes[:, :rows], truth[:rows], np.arange(rows) // 10), votes[:, rows:], truth[rows:]
+
+
+@pytest.mark.parametrize("p", [0.8, 0.9, 0.95])
+def test_one_liar_of_five_that_spares_rows_wins_nothing(p: float) -> None:
+    lost = []
+    for seed in range(200, 208):
+        rows, votes, truth = voters(seed, 5, p, 1, on_rows=False)
+        final = Auto().final_votes(votes, Known(classes=2, rows=rows, judges=np.arange(1, 5)))
+        majority = (aggregate(votes).decision == truth).mean()
+        lost.append(majority - (final.votes[1:] == truth).mean())
+    assert max(lost) <= 0.01
+
+
+def test_it_takes_what_the_rows_bear_out() -> None:
+    rows, votes, truth = voters(300, 7, 0.8, 3, on_rows=True)
+    known = Known(classes=2, rows=rows, judges=np.arange(3, 7))
+    final = Auto().final_votes(votes, known)
+    assert (final.votes[3:] == truth).mean() > 0.95
+    assert "auto took" in final.told
+    candidates = {
+        "plurality": (aggregate(votes).decision == truth).mean(),
+        "Dawid-Skene": (aggregate(votes, DawidSkene()).decision == truth).mean(),
+        "peer review": (PeerReview().final_votes(votes, known).votes[3:] == truth).mean(),
+    }
+    assert (final.votes[3:] == truth).mean() >= max(candidates.values()) - 0.01
+
+
+def test_few_rows_choose_nothing() -> None:
+    _, votes, _ = voters(1, 5, 0.8, 0, on_rows=False)
+    final = Auto().final_votes(votes, Known(classes=2))
+    np.testing.assert_array_equal(final.votes[0][aggregate(votes).decision >= 0], aggregate(votes).decision)
+    assert "0 rows are shown" in final.told
+
+
+def test_the_name_is_enough_and_sites_that_know_better_are_told() -> None:
+    X, y = load_iris(return_X_y=True)
+    rng = np.random.default_rng(0)
+    test = np.zeros(len(y), dtype=bool)
+    test[rng.permutation(len(y))[:50]] = True
+    # Three sites see two kinds of flowers each, and never the third.
+    site = (y + rng.integers(0, 2, len(y))) % 3
+    moot = ConsensusClassifier([DecisionTreeClassifier()], aggregation="auto", random_state=0)
+    moot.fit(X[~test], y[~test], groups=site[~test])
+    report = moot.report(X[test], y[test], stacking=False)
+    assert report.told.startswith("auto took")
+    assert report.told in str(report)
+    plain = ConsensusClassifier([DecisionTreeClassifier()], random_state=0)
+    plain.fit(X[~test], y[~test], groups=site[~test])
+    assert moot.score(X[test], y[test]) >= plain.score(X[test], y[test]) - 0.01
+    own = moot.predict(X[test], groups=site[test])
+    assert (own == y[test]).mean() > 0.8
+
+
+def test_numbers_that_show_nothing_are_answered_by_the_constant() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    noise = np.random.default_rng(0).permutation(y)
+    moot = ConsensusRegressor([Ridge(1e-3)] * 6, aggregation="auto", random_state=0).fit(X[:300], noise[:300])
+    answers = moot.predict(X[300:])
+    assert moot.shown_ is not None
+    owners = [moot.shown_.truth[moot.shown_.owner == i].mean() for i in range(6)]
+    np.testing.assert_allclose(answers, np.median(owners))
+    assert "nothing over a constant" in moot.report(X[300:], noise[300:], stacking=False).told
+    real = ConsensusRegressor([Ridge(0.1)] * 6, aggregation="auto", random_state=0).fit(X[:300], y[:300])
+    assert np.ptp(real.predict(X[300:])) > 50
+
+
+def test_bad_rows_are_named() -> None:
+    with pytest.raises(ValueError, match="rows must be"):
+        Auto(rows="some")  # type: ignore[arg-type]
