@@ -10,9 +10,13 @@ what it returned in ``found["sizes"]``, a family of cells ``"limits"`` by key is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from joblib import Memory, Parallel, delayed, effective_n_jobs
@@ -104,5 +108,35 @@ def _remembered(memory: Memory, plan: Plan) -> dict[str, Any]:
     todo = [cell for cell in cells_of(plan) if not kept(cell.func).check_call_in_cache(**cell.keywords)]
     if todo:
         workers = min(effective_n_jobs(None), len(todo))
-        Parallel(n_jobs=workers)(delayed(kept(cell.func))(**cell.keywords) for cell in todo)
+        with _interruptible(todo) as cells:
+            Parallel(n_jobs=workers)(delayed(kept(cell.func))(**cell.keywords) for cell in cells)
     return filled(plan, lambda cell: kept(cell.func)(**cell.keywords))
+
+
+@contextmanager
+def _interruptible(cells: list[Cell]) -> Iterator[Iterator[Cell]]:
+    """The cells, until Ctrl-C: joblib stores metadata under a bare ``except``, which swallows one that comes there."""
+    before = signal.getsignal(signal.SIGINT)
+    if not callable(before) or threading.current_thread() is not threading.main_thread():
+        yield iter(cells)  # Ctrl-C does not come here
+        return
+    hit = False
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal hit
+        hit = True
+        before(number, frame)
+
+    def until_hit() -> Iterator[Cell]:
+        for cell in cells:
+            if hit:
+                raise KeyboardInterrupt
+            yield cell
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield until_hit()
+        if hit:
+            raise KeyboardInterrupt
+    finally:
+        signal.signal(signal.SIGINT, before)

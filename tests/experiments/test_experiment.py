@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass, replace
@@ -96,6 +97,27 @@ def test_what_is_done_before_a_failure_is_kept(tmp_path: Path, memory: Memory) -
     squared, config, _ = squares(tmp_path, 3, 2)
     squared.run(config, 0, memory)
     assert note.read_text().split() == ["3", "-1", "2"]
+
+
+def test_an_interrupt_that_comes_while_a_cell_is_stored_is_not_lost(
+    tmp_path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """joblib writes a cell's metadata under a bare ``except``."""
+    write = type(memory.store_backend)._concurrency_safe_write
+
+    def interrupted(backend: Any, to_write: Any, filename: str, write_func: Any) -> None:
+        if Path(filename).name == "metadata.json":
+            signal.raise_signal(signal.SIGINT)
+        write(backend, to_write, filename, write_func)
+
+    monkeypatch.setattr(type(memory.store_backend), "_concurrency_safe_write", interrupted)
+    squared, config, note = squares(tmp_path, 3, 1, 2)
+    before = signal.getsignal(signal.SIGINT)
+    for done in (["3"], ["3", "1"], ["3", "1", "2"]):
+        with pytest.raises(KeyboardInterrupt):
+            squared.run(config, 0, memory)
+        assert note.read_text().split() == done
+        assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_file_that_is_cut_off_is_told_and_computed_again(
