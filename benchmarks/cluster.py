@@ -16,7 +16,8 @@ import numpy as np
 
 from folkmoot import cluster
 from folkmoot.arrays import Ints
-from folkmoot.clustering import CliquePartition, bipartite_consensus, evidence_accumulation
+from folkmoot.clustering.adversaries import CliquePartition
+from folkmoot.clustering.consensus_partitions import bipartite_consensus, evidence_accumulation
 from timing import best_of, report
 
 PARTICIPANTS, LIARS, OBJECTS, CLUSTERS = 31, 18, 10_000, 10

@@ -20,9 +20,9 @@ import numpy as np
 from folkmoot import Everyone, Slush, Snowball, Snowflake, deliberate
 from folkmoot.machine import cores
 from folkmoot.protocols.thresholds import StrongConfidence
-from folkmoot.simulation import sweep
 from folkmoot.simulation.kernels.gpu import cuda, launching
 from folkmoot.simulation.setting import Options, Setting, no_results
+from folkmoot.simulation.sweeping import sweep
 from timing import report
 
 N, K, ALPHA, ROUNDS, P = 101, 10, 6, 50, 0.55

@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 
 from folkmoot import Slush, deliberate
-from folkmoot.outlook import FBA, QuorumSet, propose
+from folkmoot.outlook import FBA, QuorumSet
+from folkmoot.outlook.proposing import propose
 from folkmoot.protocols.sampling import Others
 from folkmoot.simulation.kernels import bitsliced, flip
 from folkmoot.simulation.kernels.arguments import Jobs, Results

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from folkmoot import Others, Outcome, Slush, compare
 from folkmoot.adversaries import PerfectlyMalicious
-from folkmoot.aggregation import DawidSkene, Plurality, Weighted, aggregate
+from folkmoot.aggregation import DawidSkene, Plurality, Weighted
+from folkmoot.aggregation.aggregating import aggregate
 from folkmoot.outcome import Decided, held_by_most, most, right_by_input, share_right
 from folkmoot.theory import SlushChain, majority_accuracy
 from folkmoot.votes import Votes

@@ -18,14 +18,10 @@ import numpy as np
 from experiments.clusters.objects import ALL, CANCER, DIGITS, FEMNIST, Objects, load, partitions
 from experiments.experiment import Cell, Experiment, Finding, Plan, Result
 from folkmoot.arrays import Floats, Ints
-from folkmoot.clustering import (
-    PARTITION_ATTACKS,
-    ClusteringWarning,
-    bipartite_consensus,
-    cluster,
-    evidence_accumulation,
-)
-from folkmoot.clustering.agreeing import ROUNDS, conclude, hear, lied
+from folkmoot.clustering.adversaries import PARTITION_ATTACKS
+from folkmoot.clustering.agreeing import ROUNDS, cluster, conclude, hear, lied
+from folkmoot.clustering.clustering import ClusteringWarning
+from folkmoot.clustering.consensus_partitions import bipartite_consensus, evidence_accumulation
 from folkmoot.clustering.partitions import cross, medoid
 from folkmoot.pictures.palette import GREY, SERIES, panels
 from folkmoot.votes import numbered

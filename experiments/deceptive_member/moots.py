@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from experiments.experiment import Experiment, Finding, Plan, Result
-from folkmoot.aggregation import Auto, DawidSkene, Known, PeerReview, Plurality, Rows, aggregate
+from folkmoot.aggregation import Auto, DawidSkene, Known, PeerReview, Plurality, Rows
+from folkmoot.aggregation.aggregating import aggregate
 from folkmoot.arrays import Floats, Ints
 from folkmoot.votes import NO_VOTE
 

@@ -10,9 +10,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from experiments.improvement.writers import Setting, Voted, Writers, accuracy, draw, vote
-from folkmoot.adversaries import colluding_votes, stealthy_votes
+from folkmoot.adversaries import colluding_votes
+from folkmoot.adversaries.behaviours import stealthy_votes
 from folkmoot.arrays import Floats, Ints
-from folkmoot.comparing import ACCURACY
+from folkmoot.comparing.metric import ACCURACY
 from folkmoot.learning.check_rows import shown_places
 from folkmoot.learning.own_rows import FIRM, Footing, OwnRows, speaks_against
 from folkmoot.learning.participants import Participant, learnt_on

@@ -10,7 +10,7 @@ import numpy as np
 from experiments.femnist.writer_votes import CASE, COLOURS, drawn_test, rows_of_task
 from experiments.femnist.writers import LETTERS, Choice, choose
 from folkmoot.arrays import Floats, Ints, Singles
-from folkmoot.datasets import femnist_counts
+from folkmoot.datasets.femnist import femnist_counts
 from folkmoot.learning.check_rows import own_answers
 from folkmoot.learning.participants import Participant, Task, learnt_on
 from folkmoot.learning.probabilities import chances_of

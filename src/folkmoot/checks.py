@@ -24,7 +24,18 @@ MOST_PARTICIPANTS: Final = 10_000_000  # a table with a row for each must fit in
 _MOST_ROUNDS: Final = 10**9
 
 
-class ByzantineThresholdWarning(UserWarning):
+class MootWarning(UserWarning):
+    """Any warning of folkmoot: the result is there all the same, and the message says what to look at.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from folkmoot import MootWarning
+    >>> warnings.simplefilter("ignore", MootWarning)  # or "error"
+    """
+
+
+class ByzantineThresholdWarning(MootWarning):
     """There are at least alpha Byzantine participants (f >= alpha).
 
     They alone can then turn an honest participant, so the all-blue state is left again with positive
@@ -38,7 +49,7 @@ class ByzantineThresholdWarning(UserWarning):
     in the real process everybody is wrong in the end.
 
     >>> import warnings
-    >>> from folkmoot import ByzantineThresholdWarning
+    >>> from folkmoot.checks import ByzantineThresholdWarning
     >>> from folkmoot.theory import SlushChain
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore", ByzantineThresholdWarning)

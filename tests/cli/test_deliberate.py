@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 
 from folkmoot import Slush, StrongConfidence, deliberate, read_votes
-from folkmoot.aggregation import DawidSkene, Known, aggregate, aggregation_called
+from folkmoot.aggregation import DawidSkene, Known
+from folkmoot.aggregation.aggregating import aggregate
+from folkmoot.aggregation.naming import aggregation_called
 from support.command import assert_refused, run, run_json
 from support.crowds import sparse_crowd, write_crowd
 from support.oracles.ties import fair_accuracy

@@ -9,15 +9,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from folkmoot import Clustering, ClusteringWarning, cluster
+from folkmoot import cluster
 from folkmoot.arrays import Ints
-from folkmoot.clustering import (
-    PARTITION_ATTACKS,
-    CliquePartition,
-    bipartite_consensus,
-    evidence_accumulation,
-    partitions_handed_in,
-)
+from folkmoot.clustering.adversaries import PARTITION_ATTACKS, CliquePartition, partitions_handed_in
+from folkmoot.clustering.clustering import Clustering, ClusteringWarning
+from folkmoot.clustering.consensus_partitions import bipartite_consensus, evidence_accumulation
 from support.planted import planted
 
 N, LIARS = 15, 8

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from folkmoot.arrays import Ints
-from folkmoot.clustering import (
+from folkmoot.clustering.adversaries import (
     PARTITION_ATTACKS,
     CliquePartition,
     LiarsView,

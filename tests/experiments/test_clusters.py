@@ -20,7 +20,7 @@ from experiments.clusters.agreed_clusters import (
 from experiments.clusters.objects import CANCER, DIGITS, FEMNIST, load, partitions
 from experiments.experiment import cells_of
 from folkmoot import cluster
-from folkmoot.clustering import CliquePartition, partitions_handed_in
+from folkmoot.clustering.adversaries import CliquePartition, partitions_handed_in
 
 pytestmark = pytest.mark.slow
 

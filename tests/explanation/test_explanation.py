@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from folkmoot import Outcome, Slush, Snowball, deliberate, explain
 from folkmoot.adversaries import PerfectlyMalicious, Silent
-from folkmoot.explanation import Explanation
+from folkmoot.explanation.explanation import Explanation
 
 NAMES = ["ann", "bob", "cid", "dora", "eve", "finn", "gus"]
 LABELS = ["benign", "malignant"]

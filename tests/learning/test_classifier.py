@@ -21,8 +21,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from folkmoot import Council, Slush, Snowball, StrongConfidence
-from folkmoot.aggregation import DawidSkene, Median, Plurality, Pool, aggregate
-from folkmoot.learning import ConsensusClassifier
+from folkmoot.aggregation import DawidSkene, Median, Plurality, Pool
+from folkmoot.aggregation.aggregating import aggregate
+from folkmoot.learning.classifier import ConsensusClassifier
 from folkmoot.learning.participants import ParticipantWarning
 
 MODELS = [LogisticRegression(max_iter=200), KNeighborsClassifier(3), GaussianNB()]

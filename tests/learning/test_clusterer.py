@@ -15,9 +15,10 @@ from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from folkmoot import ClusteringWarning, ConsensusClusterer, cluster
-from folkmoot.clustering import CliquePartition, RandomPartition
-from folkmoot.learning import ParticipantWarning
+from folkmoot import ConsensusClusterer, cluster
+from folkmoot.clustering.adversaries import CliquePartition, RandomPartition
+from folkmoot.clustering.clustering import ClusteringWarning
+from folkmoot.learning.participants import ParticipantWarning
 
 X, Y = make_blobs(240, 6, centers=4, cluster_std=2.5, random_state=5)
 MEANS = [KMeans(4, n_init=1)] * 7

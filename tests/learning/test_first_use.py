@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from folkmoot import Slush, compare
 from folkmoot.aggregation import HoldoutTrust, PeerReview, Pool
-from folkmoot.learning import ConsensusClassifier
+from folkmoot.learning.classifier import ConsensusClassifier
 from folkmoot.learning.talk import ProtocolWarning
 
 X, Y = load_digits(return_X_y=True)

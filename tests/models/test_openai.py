@@ -27,12 +27,13 @@ from sklearn.base import clone
 
 import folkmoot.models.posting as posting
 from folkmoot import ConsensusClassifier
-from folkmoot.models import OpenAIModel, Usage
+from folkmoot.models import OpenAIModel
 from folkmoot.models.labels import pairs_of
 from folkmoot.models.parsing import CUT, REFUSED, Token, by_normal, chances_in, label_in
 from folkmoot.models.posting import NONSENSE, TOO_SLOW, UNREACHED
 from folkmoot.models.posting import REFUSED as HTTP_REFUSED
 from folkmoot.models.remote import OTHER
+from folkmoot.models.usage import Usage
 from support.scripted_models import INJECTION, ScriptedServer, scripted_server
 
 LABELS = ["spam", "ham"]

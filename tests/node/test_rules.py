@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from folkmoot.aggregation import DawidSkene, aggregate
+from folkmoot.aggregation import DawidSkene
+from folkmoot.aggregation.aggregating import aggregate
 from folkmoot.node.rules import dawid_skene as dawid_skenes
 from folkmoot.node.rules.dawid_skene import dawid_skene
 from folkmoot.node.rules.fixed import ONE, log2, power

@@ -9,7 +9,9 @@ from typing import Any
 import matplotlib.image
 import pytest
 
-from folkmoot.outlook import NodeList, QuorumSet, QuorumSystem, analyse, propose, read_nodes
+from folkmoot.outlook import QuorumSet, QuorumSystem, analyse
+from folkmoot.outlook.node_list import NodeList, read_nodes
+from folkmoot.outlook.proposing import propose
 from outlook.systems import organisations
 from support.command import assert_refused, run
 from support.shared_data import NODE_LISTS, needs

@@ -10,22 +10,14 @@ import numpy as np
 import pytest
 
 from folkmoot import deliberate, play
-from folkmoot.adversaries import (
-    ATTACKS,
-    BALLOT_ATTACKS,
-    Adversary,
-    ConstantClass,
-    Copycat,
-    Equivocating,
-    Misstating,
-    PerfectlyMalicious,
-    RandomClass,
-    Silent,
-)
-from folkmoot.outlook import FBA, QuorumSet, QuorumSystem, analyse, read_quorum_sets
+from folkmoot.adversaries import ConstantClass, Copycat, Equivocating, PerfectlyMalicious, RandomClass, Silent
+from folkmoot.adversaries.behaviours import Misstating
+from folkmoot.adversaries.interface import Adversary
+from folkmoot.adversaries.naming import ATTACKS, BALLOT_ATTACKS
+from folkmoot.outlook import FBA, QuorumSet, QuorumSystem, analyse
 from folkmoot.outlook.ballots import StatedBallots, patience
 from folkmoot.outlook.evidence import HeardStatements, ListeningNode
-from folkmoot.outlook.fba import turn
+from folkmoot.outlook.fba import read_quorum_sets, turn
 from folkmoot.protocols.sampling import Everyone
 
 NAMES = ("ada", "bo", "cy", "di", "ed", "flo", "gus")

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from folkmoot import Others, Slush, Snowball, deliberate, plot_convergence
-from folkmoot.adversaries import Adversary, ConstantClass, Copycat, PerfectlyMalicious, Silent
-from folkmoot.outlook import FBA, Hierarchy, Leaders, QuorumSet, leader_order
-from folkmoot.outlook.leaders import simulated_salts
+from folkmoot.adversaries import ConstantClass, Copycat, PerfectlyMalicious, Silent
+from folkmoot.adversaries.interface import Adversary
+from folkmoot.outlook import FBA, Hierarchy, Leaders, QuorumSet
+from folkmoot.outlook.leaders import leader_order, simulated_salts
 from folkmoot.outlook.talk import seed_of
 from folkmoot.votes import Votes
 

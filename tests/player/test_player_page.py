@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from folkmoot import Everyone, Outcome, Slush, Snowball, deliberate, play
-from folkmoot.adversaries import Adversary, PerfectlyMalicious, RandomClass
+from folkmoot.adversaries import PerfectlyMalicious, RandomClass
+from folkmoot.adversaries.interface import Adversary
 from support.browser import opened
 
 if TYPE_CHECKING:

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot import ConsensusClassifier, Council, Outcome, Player, Slush, deliberate, play
+from folkmoot import ConsensusClassifier, Council, Outcome, Slush, deliberate, play
 from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.player.images import data_addresses
+from folkmoot.player.page import Player
 from support.page_data import held_in
 
 VOTES = [[0, 0, 0, 0], [0, 0, 0, 1], [0, 1, 1, 1], [0, 1, 0, 1], [0, 1, 0, 1]]

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from folkmoot import Slush, Snowball, Snowflake
-from folkmoot.protocols import winner
 from folkmoot.protocols.many import Opinions, winners
+from folkmoot.protocols.snow import winner
 
 
 @given(

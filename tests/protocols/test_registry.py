@@ -14,9 +14,10 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from folkmoot import Slush, Snowball, Snowflake, deliberate
-from folkmoot.learning import ConsensusClassifier
+from folkmoot.learning.classifier import ConsensusClassifier
 from folkmoot.node.session.terms import Terms
-from folkmoot.protocols import PROTOCOLS, SnowProtocol, named_protocol
+from folkmoot.protocols.naming import PROTOCOLS, named_protocol
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.votes import NO_VOTE, Colour, Votes
 from support.command import run, run_json
 from support.node.moot import Moot, model

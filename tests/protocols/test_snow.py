@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from folkmoot import Slush, Snowball, Snowflake, StrongConfidence
-from folkmoot.protocols import winner
-from folkmoot.protocols.snow import reaches
+from folkmoot.protocols.snow import reaches, winner
 from folkmoot.protocols.snowball import Ball, is_ahead
 from folkmoot.protocols.snowflake import Flake
 from folkmoot.simulation.kernels import rounds

@@ -7,8 +7,9 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from folkmoot.aggregation import PeerReview
-from folkmoot.datasets import MootData, load_digits_moot
-from folkmoot.learning import ConsensusClassifier
+from folkmoot.datasets import load_digits_moot
+from folkmoot.datasets.moot_data import MootData
+from folkmoot.learning.classifier import ConsensusClassifier
 from folkmoot.report.study_page import in_short, page, pictures, score_by_liars, table
 from folkmoot.runs.study import liar_counts, study
 

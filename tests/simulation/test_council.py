@@ -12,31 +12,19 @@ import pytest
 
 from folkmoot import Council, Everyone, Slush, deliberate, explain, play, plot_convergence
 from folkmoot.adversaries import (
-    ATTACKS,
-    ConstantNumber,
     Copycat,
     Equivocating,
-    NumberAdversary,
-    NumbersSeen,
     PerfectlyFaulty,
     PerfectlyMalicious,
     RandomClass,
-    RandomNumber,
     Silent,
     Stalling,
 )
-from folkmoot.aggregation import (
-    DawidSkene,
-    FinalVotes,
-    Known,
-    Median,
-    OwnAggregation,
-    Plurality,
-    Pool,
-    Rows,
-    TrimmedMean,
-    Weighted,
-)
+from folkmoot.adversaries.behaviours import ConstantNumber, RandomNumber
+from folkmoot.adversaries.interface import NumberAdversary, NumbersSeen
+from folkmoot.adversaries.naming import ATTACKS
+from folkmoot.aggregation import DawidSkene, Known, Median, Plurality, Pool, Rows, TrimmedMean, Weighted
+from folkmoot.aggregation.interface import FinalVotes, OwnAggregation
 from folkmoot.outlook import Leaders
 from folkmoot.simulation.council import CouncilOutcome
 

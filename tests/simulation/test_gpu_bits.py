@@ -15,12 +15,12 @@ import pytest
 from folkmoot import Everyone, Others, Slush, Snowball, Snowflake, deliberate, explain
 from folkmoot.adversaries import ConstantClass, PerfectlyMalicious, Silent
 from folkmoot.protocols.thresholds import StrongConfidence
-from folkmoot.simulation import sweep
 from folkmoot.simulation.kernels import flip, table
 from folkmoot.simulation.kernels.arguments import Results
 from folkmoot.simulation.kernels.gpu import cuda, launching, layout
 from folkmoot.simulation.kernels.gpu.runner import Runner
 from folkmoot.simulation.setting import Device, Options, Setting, no_results
+from folkmoot.simulation.sweeping import sweep
 from support import gpu_host
 
 Make = Callable[[int, int], Runner]  # of lanes, and of chunks in a launch

@@ -12,8 +12,8 @@ import pytest
 
 from folkmoot import Neighbours, Slush, compare, deliberate, plan
 from folkmoot.adversaries import RandomClass
-from folkmoot.simulation import sweep
 from folkmoot.simulation.kernels.gpu import cuda, kernel
+from folkmoot.simulation.sweeping import sweep
 from support.command import assert_refused
 
 N = 8

@@ -9,7 +9,7 @@ import pytest
 
 from folkmoot import Slush, Snowball, deliberate
 from folkmoot.adversaries import RandomClass
-from folkmoot.protocols import SnowProtocol
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.votes import vote_keys
 
 VOTES = np.random.default_rng(0).integers(0, 2, (15, 60))

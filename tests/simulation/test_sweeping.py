@@ -10,10 +10,10 @@ import pytest
 from folkmoot import Everyone, Neighbours, Others, Slush, Snowball, deliberate
 from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.protocols.thresholds import StrongConfidence
-from folkmoot.simulation import sweep
 from folkmoot.simulation.kernels.streams import mix, stream
 from folkmoot.simulation.kernels.tossing import SWEEPING, VOTING, planes_of, seeds_of, toss
 from folkmoot.simulation.setting import in_units
+from folkmoot.simulation.sweeping import sweep
 from folkmoot.theory import SlushChain
 
 

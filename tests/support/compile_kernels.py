@@ -14,10 +14,11 @@ import numpy as np
 
 import conftest  # noqa: F401 (says where compiled code is kept)
 from folkmoot import Neighbours, Others, Slush, Snowball, deliberate, sweep
-from folkmoot.adversaries import Adversary, PerfectlyMalicious, RandomClass
+from folkmoot.adversaries import PerfectlyMalicious, RandomClass
+from folkmoot.adversaries.interface import Adversary
 from folkmoot.outcome import Batch
-from folkmoot.protocols import SnowProtocol
 from folkmoot.protocols.sampling import Sampling
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.theory import LocalSlushChain, SlushChain
 
 

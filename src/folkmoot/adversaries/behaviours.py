@@ -146,7 +146,7 @@ class Steadfast(Adversary, NumberAdversary):
 
     Examples
     --------
-    >>> from folkmoot.adversaries import Steadfast
+    >>> from folkmoot.adversaries.behaviours import Steadfast
     >>> Steadfast().answer(0, vote=0, truth=1, classes=2)
     0
     """
@@ -346,7 +346,7 @@ class Misstating(RandomClass):
     Three of four are honest and take any three of the four, so that no liar can split them:
 
     >>> from folkmoot import deliberate
-    >>> from folkmoot.adversaries import Misstating
+    >>> from folkmoot.adversaries.behaviours import Misstating
     >>> from folkmoot.outlook import FBA, QuorumSet
     >>> three = QuorumSet(3, ["ada", "bo", "cy", "di"])
     >>> protocol = FBA(dict.fromkeys(["ada", "bo", "cy", "di"], three))
@@ -372,7 +372,8 @@ class ConstantNumber(NumberAdversary):
     A lobby of one among four moves the mean from 2 to 4; the median stays among the honest numbers.
 
     >>> import numpy as np
-    >>> from folkmoot.adversaries import ConstantNumber, numbers_handed_in
+    >>> from folkmoot.adversaries.behaviours import ConstantNumber
+    >>> from folkmoot.adversaries.interface import numbers_handed_in
     >>> from folkmoot.aggregation import Mean, Median
     >>> values = np.array([[[1.0]], [[2.0]], [[3.0]], [[2.0]]])
     >>> sent = numbers_handed_in(values, {3: ConstantNumber(10.0)})
@@ -404,7 +405,8 @@ class RandomNumber(NumberAdversary):
     The honest numbers lie between 1 and 3, so the liar's lie between -1 and 5:
 
     >>> import numpy as np
-    >>> from folkmoot.adversaries import RandomNumber, numbers_handed_in
+    >>> from folkmoot.adversaries.behaviours import RandomNumber
+    >>> from folkmoot.adversaries.interface import numbers_handed_in
     >>> values = np.array([[[1.0] * 5], [[3.0] * 5], [[2.0] * 5]])
     >>> numbers_handed_in(values, {2: RandomNumber()}, seed=1)[2].round(1)
     array([[ 2.3,  2. ,  3.6, -0.6,  3.5]])
@@ -442,7 +444,8 @@ class FarAway(NumberAdversary):
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.adversaries import FarAway, numbers_handed_in
+    >>> from folkmoot.adversaries import FarAway
+    >>> from folkmoot.adversaries.interface import numbers_handed_in
     >>> values = np.array([[[1.0]], [[3.0]], [[2.0]], [[2.0]]])
     >>> numbers_handed_in(values, {2: FarAway(100), 3: FarAway(-100)})[2:, 0, 0]
     array([103., -99.])
@@ -477,7 +480,8 @@ class Edge(NumberAdversary):
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.adversaries import Edge, numbers_handed_in
+    >>> from folkmoot.adversaries.behaviours import Edge
+    >>> from folkmoot.adversaries.interface import numbers_handed_in
     >>> values = np.array([[[1.0]], [[3.0]], [[2.0]], [[2.0]]])
     >>> numbers_handed_in(values, {2: Edge(), 3: Edge(lowest=True)})[2:, 0, 0]
     array([3., 1.])
@@ -548,7 +552,7 @@ def stealthy_votes(
 
     Examples
     --------
-    >>> from folkmoot.adversaries import stealthy_votes
+    >>> from folkmoot.adversaries.behaviours import stealthy_votes
     >>> stealthy_votes([[1] * 10, [1] * 10], truth=[1] * 10, classes=2, share=0.2, seed=0)
     array([[1, 1, 0, 0, 1, 1, 1, 1, 1, 1],
            [1, 1, 0, 0, 1, 1, 1, 1, 1, 1]])

@@ -37,7 +37,8 @@ class Knows(Flag):
 
     Examples
     --------
-    >>> from folkmoot.adversaries import Knows, PerfectlyMalicious, Stalling
+    >>> from folkmoot.adversaries import PerfectlyMalicious, Stalling
+    >>> from folkmoot.adversaries.interface import Knows
     >>> Knows.TRUTH in PerfectlyMalicious.knows
     True
     >>> Stalling.knows
@@ -68,7 +69,8 @@ class Sees(Enum):
 
     Examples
     --------
-    >>> from folkmoot.adversaries import Copycat, Sees
+    >>> from folkmoot.adversaries import Copycat
+    >>> from folkmoot.adversaries.interface import Sees
     >>> Copycat.sees
     <Sees.TARGET: 4>
     >>> Copycat.sees is Sees.TARGET
@@ -91,7 +93,7 @@ class Adversary(ABC):
     --------
     A behaviour of your own: vote 0 if the asker's number is even, else be silent.
 
-    >>> from folkmoot.adversaries import Adversary, Sees
+    >>> from folkmoot.adversaries.interface import Adversary, Sees
     >>> class Picky(Adversary):
     ...     sees = Sees.ASKER
     ...
@@ -188,7 +190,8 @@ def handed_in(
     Two liars of five turn a vote that everybody else wins two to one:
 
     >>> import numpy as np
-    >>> from folkmoot.adversaries import PerfectlyMalicious, handed_in
+    >>> from folkmoot.adversaries import PerfectlyMalicious
+    >>> from folkmoot.adversaries.interface import handed_in
     >>> from folkmoot import aggregate
     >>> votes = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1], [1, 1, 1]])
     >>> aggregate(votes).decision
@@ -247,7 +250,7 @@ class NumbersSeen:
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.adversaries import NumbersSeen
+    >>> from folkmoot.adversaries.interface import NumbersSeen
     >>> honest = np.array([[[1.0]], [[3.0]], [[np.nan]]])
     >>> seen = NumbersSeen(honest, own=np.array([[2.0]]), draw=np.array([[0.5]]))
     >>> seen.low, seen.high
@@ -279,7 +282,7 @@ class NumberAdversary(ABC):
     A behaviour of your own: the opposite of what its model says.
 
     >>> import numpy as np
-    >>> from folkmoot.adversaries import NumberAdversary, numbers_handed_in
+    >>> from folkmoot.adversaries.interface import NumberAdversary, numbers_handed_in
     >>> class Opposite(NumberAdversary):
     ...     def answer_number(self, seen):
     ...         return -seen.own
@@ -321,7 +324,8 @@ def numbers_handed_in(values: Floats, adversaries: Mapping[int, NumberAdversary]
     One liar of four moves a mean as far as it likes, and a median not beyond the honest numbers:
 
     >>> import numpy as np
-    >>> from folkmoot.adversaries import FarAway, numbers_handed_in
+    >>> from folkmoot.adversaries import FarAway
+    >>> from folkmoot.adversaries.interface import numbers_handed_in
     >>> from folkmoot.aggregation import Mean, Median
     >>> values = np.array([[[1.0]], [[2.0]], [[3.0]], [[2.0]]])
     >>> sent = numbers_handed_in(values, {3: FarAway()})

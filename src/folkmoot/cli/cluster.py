@@ -33,7 +33,8 @@ from folkmoot.cli.output import (
 
 if TYPE_CHECKING:
     from folkmoot.arrays import Ints
-    from folkmoot.clustering import Clustering, PartitionAdversary
+    from folkmoot.clustering.adversaries import PartitionAdversary
+    from folkmoot.clustering.clustering import Clustering
     from folkmoot.files.vote_files import PartitionTable
 
 _WHAT = "numbers are adjusted Rand indices: 1 the same clustering, 0 unrelated ones"
@@ -90,7 +91,7 @@ def cluster(
 
     What a central aggregator would find from the same clusterings stands beside it.
     """
-    from folkmoot.clustering import cluster as agree
+    from folkmoot.clustering.agreeing import cluster as agree
     from folkmoot.files.vote_files import read_partitions
 
     path = picture_path(plot)
@@ -149,7 +150,7 @@ def _adversaries(n: int, count: int, attack: str, seed: int) -> dict[int, Partit
     import numpy as np
 
     from folkmoot import checks
-    from folkmoot.clustering import PARTITION_ATTACKS
+    from folkmoot.clustering.adversaries import PARTITION_ATTACKS
 
     if attack not in PARTITION_ATTACKS:
         raise ValueError(f"--attack must be one of {', '.join(PARTITION_ATTACKS)}: got {attack!r}")
@@ -164,8 +165,12 @@ def _rows(
     """Who decides, its mean index with the honest partitions, and with the truth if there is one."""
     import numpy as np
 
-    from folkmoot.clustering import bipartite_consensus, evidence_accumulation, partitions_handed_in
-    from folkmoot.clustering.consensus_partitions import MOST_OBJECTS
+    from folkmoot.clustering.adversaries import partitions_handed_in
+    from folkmoot.clustering.consensus_partitions import (
+        MOST_OBJECTS,
+        bipartite_consensus,
+        evidence_accumulation,
+    )
     from folkmoot.clustering.partitions import cross, medoid
     from folkmoot.votes import numbered
 

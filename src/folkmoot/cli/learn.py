@@ -38,9 +38,10 @@ from folkmoot.cli.output import collected_warnings, print_json, progress_bars, s
 from folkmoot.cli.study_output import write_study
 
 if TYPE_CHECKING:
-    from folkmoot.aggregation import Aggregation
-    from folkmoot.datasets import MootData
-    from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
+    from folkmoot.aggregation.interface import Aggregation
+    from folkmoot.datasets.moot_data import MootData
+    from folkmoot.learning.classifier import ConsensusClassifier
+    from folkmoot.learning.regressor import ConsensusRegressor
 
 ANSWERS: Final = ("labels", "probabilities", "numbers")
 _DEFAULT: Final = "plurality; of probabilities pool, of numbers trimmed-mean"
@@ -209,8 +210,9 @@ def _moot(
     jobs: int | None,
     seed: int,
 ) -> ConsensusClassifier | ConsensusRegressor:
-    from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
     from folkmoot.learning.base_learners import for_table, models_for
+    from folkmoot.learning.classifier import ConsensusClassifier
+    from folkmoot.learning.regressor import ConsensusRegressor
 
     plain = models_for(model, len(table.participants), numbers=table.numeric)
     models = [for_table(each, len(table.feature_names), table.categorical, table.texts) for each in plain]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from folkmoot.arrays import Array, Ints
-    from folkmoot.datasets import MootData
+    from folkmoot.datasets.moot_data import MootData
     from folkmoot.learning.improvement import Improvement
     from folkmoot.runs.learned import TableAnswers
     from folkmoot.runs.study import Study

@@ -56,7 +56,7 @@ def predict(
     file = moot / MOOT_FILE if moot.is_dir() else moot
     with file.open("rb"), data.open("rb"):  # named, if one is not there, before anything is loaded
         pass
-    from folkmoot.aggregation import watching
+    from folkmoot.aggregation.own import watching
     from folkmoot.runs.learned import read_moot
 
     with collected_warnings() as warnings, progress_bar("final votes") as progress, watching(progress):

@@ -14,7 +14,9 @@ from folkmoot.node.durations import seconds_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from folkmoot.outlook import Analysis, NodeList, QuorumSystem
+    from folkmoot.outlook import QuorumSystem
+    from folkmoot.outlook.analysis import Analysis
+    from folkmoot.outlook.node_list import NodeList
 
 SPLIT = 1
 NOT_FINISHED = 3
@@ -36,7 +38,8 @@ def quorum_sets(
 
     It exits with 0 if all quorums intersect, 1 if two share nobody, 3 if it was not finished in time.
     """
-    from folkmoot.outlook import analyse, read_nodes
+    from folkmoot.outlook import analyse
+    from folkmoot.outlook.node_list import read_nodes
 
     picture = picture_path(plot)
     seconds = seconds_of(deadline, "--deadline")

@@ -40,7 +40,7 @@ class LiarsView:
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.clustering import CliquePartition, LiarsView
+    >>> from folkmoot.clustering.adversaries import CliquePartition, LiarsView
     >>> own = np.array([0, 0, 1, 1, 2, 2])
     >>> first, second = (LiarsView(own, own[None], 3, shared=7, private=each) for each in (1, 2))
     >>> bool((CliquePartition().reveal(first) == CliquePartition().reveal(second)).all())
@@ -62,7 +62,7 @@ class PartitionAdversary(ABC):
     A behaviour of your own: the first half of the objects against the second.
 
     >>> import numpy as np
-    >>> from folkmoot.clustering import PartitionAdversary, partitions_handed_in
+    >>> from folkmoot.clustering.adversaries import PartitionAdversary, partitions_handed_in
     >>> class Halves(PartitionAdversary):
     ...     def reveal(self, view):
     ...         return np.arange(len(view.own)) * 2 // len(view.own)
@@ -124,7 +124,7 @@ def partitions_handed_in(
 
     Examples
     --------
-    >>> from folkmoot.clustering import MergedPartition, partitions_handed_in
+    >>> from folkmoot.clustering.adversaries import MergedPartition, partitions_handed_in
     >>> partitions_handed_in([[0, 1, 2, 3], [0, 1, 2, 3]], {1: MergedPartition()})
     array([[0, 1, 2, 3],
            [0, 1, 0, 1]])
@@ -148,7 +148,7 @@ class RandomPartition(PartitionAdversary):
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.clustering import LiarsView, RandomPartition
+    >>> from folkmoot.clustering.adversaries import LiarsView, RandomPartition
     >>> own = np.zeros(8, dtype=int)
     >>> RandomPartition().reveal(LiarsView(own, own[None], 3, shared=0, private=1))
     array([1, 1, 2, 2, 0, 0, 2, 2])
@@ -171,7 +171,7 @@ class CliquePartition(PartitionAdversary):
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.clustering import CliquePartition, LiarsView
+    >>> from folkmoot.clustering.adversaries import CliquePartition, LiarsView
     >>> own = np.zeros(1000, dtype=int)
     >>> one, other = (LiarsView(own, own[None], 10, shared=0, private=each) for each in (1, 2))
     >>> print((CliquePartition().reveal(one) == CliquePartition().reveal(other)).mean())
@@ -206,7 +206,7 @@ class MergedPartition(PartitionAdversary):
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.clustering import LiarsView, MergedPartition
+    >>> from folkmoot.clustering.adversaries import LiarsView, MergedPartition
     >>> own = np.array([0, 1, 2, 3, 3])
     >>> MergedPartition().reveal(LiarsView(own, own[None], 4, shared=0, private=1))
     array([0, 1, 0, 1, 1])
@@ -234,7 +234,7 @@ class ShiftedPartition(PartitionAdversary):
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.clustering import LiarsView, ShiftedPartition
+    >>> from folkmoot.clustering.adversaries import LiarsView, ShiftedPartition
     >>> own = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2])
     >>> ShiftedPartition().reveal(LiarsView(own, own[None], 3, shared=1, private=1))
     array([0, 0, 1, 1, 1, 1, 2, 2, 2])
@@ -267,7 +267,7 @@ class TurncoatPartition(PartitionAdversary):
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.clustering import LiarsView, TurncoatPartition
+    >>> from folkmoot.clustering.adversaries import LiarsView, TurncoatPartition
     >>> own = np.array([0, 0, 1, 1, 2, 2])
     >>> view = LiarsView(own, own[None], 3, shared=0, private=1)
     >>> TurncoatPartition().reveal(view), TurncoatPartition().announce(view)

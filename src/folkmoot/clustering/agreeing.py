@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Bools, Floats, Ints, Progress
-from folkmoot.clustering import CliquePartition, PartitionAdversary
-from folkmoot.clustering.adversaries import views
+from folkmoot.clustering.adversaries import CliquePartition, PartitionAdversary, views
 from folkmoot.clustering.clustering import Clustering, ClusteringWarning
 from folkmoot.clustering.consensus_partitions import check_clusters
 from folkmoot.clustering.listening import ENOUGH_VOICES, Revealed, agreed_numbers, weighted_quantile

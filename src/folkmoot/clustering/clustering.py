@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from folkmoot import checks
 from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.pictures.canvas import canvas
 from folkmoot.pictures.notebook import paragraphs
@@ -15,13 +16,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class ClusteringWarning(UserWarning):
+class ClusteringWarning(checks.MootWarning):
     """The partitions leave little to agree on; the result is there all the same.
 
     Examples
     --------
     >>> import warnings
-    >>> from folkmoot import ClusteringWarning, cluster
+    >>> from folkmoot import cluster
+    >>> from folkmoot.clustering.clustering import ClusteringWarning
     >>> with warnings.catch_warnings(record=True) as said:
     ...     warnings.simplefilter("always")
     ...     agreed = cluster([[0, 0, 1, 1]] * 3)

@@ -69,7 +69,7 @@ def evidence_accumulation(partitions: npt.ArrayLike, n_clusters: int) -> Ints:
 
     Examples
     --------
-    >>> from folkmoot.clustering import evidence_accumulation
+    >>> from folkmoot.clustering.consensus_partitions import evidence_accumulation
     >>> evidence_accumulation([[0, 0, 1, 1, 1], [0, 0, 0, 1, 1], [1, 1, 0, 0, 0]], 2)
     array([0, 0, 1, 1, 1])
     """
@@ -126,7 +126,7 @@ def bipartite_consensus(
 
     Examples
     --------
-    >>> from folkmoot.clustering import bipartite_consensus
+    >>> from folkmoot.clustering.consensus_partitions import bipartite_consensus
     >>> bipartite_consensus([[0, 0, 1, 1, 1], [0, 0, 0, 1, 1], [1, 1, 0, 0, 0]], 2)
     array([0, 0, 1, 1, 1])
     """

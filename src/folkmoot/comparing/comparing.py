@@ -9,21 +9,11 @@ from typing import Any, Final, cast
 import numpy as np
 import numpy.typing as npt
 
-from folkmoot.adversaries import Adversary, NumberAdversary
-from folkmoot.aggregation import (
-    Aggregation,
-    Answers,
-    DawidSkene,
-    Known,
-    Mean,
-    Median,
-    Plurality,
-    Pool,
-    TrimmedMean,
-    Weighted,
-)
+from folkmoot.adversaries.interface import Adversary, NumberAdversary
+from folkmoot.aggregation import DawidSkene, Known, Mean, Median, Plurality, Pool, TrimmedMean, Weighted
 from folkmoot.aggregation.aggregating import check_aggregation
 from folkmoot.aggregation.gold import gold_known
+from folkmoot.aggregation.interface import Aggregation, Answers
 from folkmoot.arrays import Array, Bools, Floats, Ints, Progress
 from folkmoot.comparing.certainty import Certainty
 from folkmoot.comparing.independence import find_independence
@@ -32,9 +22,10 @@ from folkmoot.comparing.participants import ParticipantTable, Role, participant_
 from folkmoot.comparing.report import CONSENSUS, Line, Report, mean_agreement
 from folkmoot.files.vote_files import VoteTable, named_votes
 from folkmoot.outcome import Outcome, laplace_accuracy, log_odds, right_by_input
-from folkmoot.protocols import SnowProtocol, protocols_in_words
-from folkmoot.simulation import deliberate
+from folkmoot.protocols.naming import protocols_in_words
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.simulation.council import Council, CouncilOutcome, likeliest, right_shares, rule_in_words
+from folkmoot.simulation.engine import deliberate
 from folkmoot.votes import NO_VOTE, Missing, check_true_numbers, check_truth
 
 MEAN, BEST, FINAL = "mean participant", "best participant", "mean final vote"
@@ -122,8 +113,7 @@ def compare(
 
     Examples
     --------
-    >>> from folkmoot import Slush
-    >>> from folkmoot.comparing import compare
+    >>> from folkmoot import Slush, compare
     >>> from folkmoot.adversaries import PerfectlyMalicious
     >>> from folkmoot.aggregation import DawidSkene
     >>> from folkmoot.datasets import homogeneous_votes
@@ -231,7 +221,7 @@ def report_on(
     Examples
     --------
     >>> from folkmoot import Council, deliberate
-    >>> from folkmoot.comparing import report_on
+    >>> from folkmoot.comparing.comparing import report_on
     >>> report = report_on(deliberate([[0, 1], [0, 1], [0, 0]], Council()), truth=[0, 1])
     >>> report.score("mean participant"), report.score()
     (0.833..., 1.0)

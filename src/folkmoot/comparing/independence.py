@@ -54,7 +54,7 @@ class Independence:
 
     Examples
     --------
-    >>> from folkmoot.comparing import compare
+    >>> from folkmoot import compare
     >>> from folkmoot.datasets import homogeneous_votes
     >>> votes, truth, _ = homogeneous_votes(10, p=0.7, inputs=2000)
     >>> round(compare(votes, truth=truth).independence.votes)

@@ -50,7 +50,8 @@ class JoinedRow:
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.comparing import ACCURACY, compare_alone
+    >>> from folkmoot.comparing.joining import compare_alone
+    >>> from folkmoot.comparing.metric import ACCURACY
     >>> truth, own = np.zeros(12, int), np.array([[0] * 4 + [1] * 8])
     >>> table = compare_alone(ACCURACY, own, truth, truth, ["north"] * 12, ["north"])
     >>> table.rows[0].gained, table.rows[0].verdict
@@ -85,7 +86,8 @@ class Joining:
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.comparing import ERROR, compare_alone
+    >>> from folkmoot.comparing.joining import compare_alone
+    >>> from folkmoot.comparing.metric import ERROR
     >>> truth = np.arange(10.0)
     >>> table = compare_alone(ERROR, truth[None] + 2.0, truth + 1.0, truth, ["a"] * 8 + ["b"] * 2, ["a"])
     >>> table.rows[0].alone, table.rows[0].together, table.strangers
@@ -222,7 +224,8 @@ def compare_alone(
     The moot has eight inputs right that the group itself has wrong, and one the other way round:
 
     >>> import numpy as np
-    >>> from folkmoot.comparing import ACCURACY, compare_alone
+    >>> from folkmoot.comparing.joining import compare_alone
+    >>> from folkmoot.comparing.metric import ACCURACY
     >>> truth, own, moot = np.zeros(20, int), np.array([[1] * 8 + [0] * 12]), np.array([0] * 19 + [1])
     >>> row = compare_alone(ACCURACY, own, moot, truth, ["a"] * 20, ["a"]).rows[0]
     >>> row.gained, row.lost, row.p_value

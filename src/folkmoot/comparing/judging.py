@@ -30,7 +30,7 @@ def judged_accuracies(votes: Votes, classes: int, truth: npt.ArrayLike | None = 
 
     Examples
     --------
-    >>> from folkmoot.comparing import judged_accuracies
+    >>> from folkmoot.comparing.judging import judged_accuracies
     >>> from folkmoot.datasets import homogeneous_votes
     >>> votes, truth, _ = homogeneous_votes(5, p=0.8, inputs=500)
     >>> judged_accuracies(votes, classes=2, truth=truth).round(2)

@@ -43,7 +43,7 @@ class Metric:
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.comparing import ACCURACY, ERROR
+    >>> from folkmoot.comparing.metric import ACCURACY, ERROR
     >>> truth = np.array([0, 1, 1, 0])
     >>> ACCURACY.score(ACCURACY.each(np.array([0, 1, 0, -1]), truth))
     0.5

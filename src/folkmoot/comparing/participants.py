@@ -72,7 +72,7 @@ class ParticipantRow:
 
     Examples
     --------
-    >>> from folkmoot.comparing import compare
+    >>> from folkmoot import compare
     >>> from folkmoot.datasets import homogeneous_votes
     >>> votes, truth, _ = homogeneous_votes(5, p=0.8, inputs=200)
     >>> votes[4] = 1 - truth
@@ -108,7 +108,7 @@ class ParticipantTable:
 
     Examples
     --------
-    >>> from folkmoot.comparing import compare
+    >>> from folkmoot import compare
     >>> from folkmoot.datasets import homogeneous_votes
     >>> votes, truth, _ = homogeneous_votes(5, p=0.8, inputs=200)
     >>> votes[4] = 0

@@ -54,7 +54,7 @@ class Line:
 
     Examples
     --------
-    >>> from folkmoot.comparing import compare
+    >>> from folkmoot import compare
     >>> report = compare([[0, 1], [0, 1], [0, 0]], truth=[0, 0])
     >>> report.line("majority").score, report.line("majority").answers
     (0.5, array([0, 1]))
@@ -128,7 +128,7 @@ class Report:
 
     Examples
     --------
-    >>> from folkmoot.comparing import compare
+    >>> from folkmoot import compare
     >>> from folkmoot.datasets import homogeneous_votes
     >>> votes, truth, _ = homogeneous_votes(15, p=0.7, inputs=200)
     >>> print(compare(votes, truth=truth))

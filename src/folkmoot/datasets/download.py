@@ -28,7 +28,7 @@ class DownloadError(OSError):
 
     Examples
     --------
-    >>> from folkmoot.datasets import DownloadError
+    >>> from folkmoot.datasets.download import DownloadError
     >>> issubclass(DownloadError, OSError)  # so ``except OSError`` catches it
     True
     """

@@ -154,7 +154,8 @@ def femnist_counts(
     --------
     The first call downloads 200 MB.
 
-    >>> from folkmoot.datasets import femnist_counts, load_femnist
+    >>> from folkmoot.datasets import load_femnist
+    >>> from folkmoot.datasets.femnist import femnist_counts
     >>> names, counts = femnist_counts()  # doctest: +SKIP
     >>> busiest = names[counts.sum(axis=1).argsort()[-10:]]  # doctest: +SKIP
     >>> data = load_femnist(writers=busiest.tolist())  # doctest: +SKIP

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from folkmoot import checks
 from folkmoot.arrays import Array
 from folkmoot.datasets.sheets import MISSING, Sheet, read_sheet
 from folkmoot.files.tabular import advice, has_thousands, shortened, texts_table
@@ -111,7 +112,11 @@ def read_rows(path: str | os.PathLike[str], layout: Layout) -> NewRows:
         raise ValueError(_about_missing(sheet, missing, extra))
     X = layout.rows(sheet)
     if extra:
-        warnings.warn(f"not used, as the moot did not learn from them: {shortened(extra)}", stacklevel=2)
+        warnings.warn(
+            f"not used, as the moot did not learn from them: {shortened(extra)}",
+            checks.MootWarning,
+            stacklevel=2,
+        )
     for column in layout.categorical:
         strange = sorted(
             {
@@ -125,6 +130,7 @@ def read_rows(path: str | os.PathLike[str], layout: Layout) -> NewRows:
             warnings.warn(
                 f"{layout.features[column]} has words that the moot has not seen, so it ignores them: "
                 f"{shortened(strange)} (it knows {known})",
+                checks.MootWarning,
                 stacklevel=2,
             )
     return NewRows(X, sheet)
@@ -149,7 +155,9 @@ def layout_of(sheet: Sheet, target: str, group: str, drop: Sequence[str]) -> Lay
     features = [name for name in sheet.columns if name not in (target, group, *drop)]
     empty = [name for name in features if all(cell.lower() in MISSING for cell in sheet.column(name))]
     if empty:
-        warnings.warn(f"left out, as they have no values: {shortened(empty)}", stacklevel=3)
+        warnings.warn(
+            f"left out, as they have no values: {shortened(empty)}", checks.MootWarning, stacklevel=3
+        )
         features = [name for name in features if name not in empty]
     if not features:
         raise ValueError(f"{sheet.path}: must have a column to predict {target!r} from: there is no other")
@@ -163,17 +171,20 @@ def layout_of(sheet: Sheet, target: str, group: str, drop: Sequence[str]) -> Lay
             warnings.warn(
                 f"{name} holds texts: each participant makes features of their words (TF-IDF), "
                 "unless it is dropped",
+                checks.MootWarning,
                 stacklevel=3,
             )
         elif found is not None and len(found) > max(20, 0.9 * len(sheet.rows)):
             warnings.warn(
                 f"{name} has a different word in nearly every row: is it an id? Then drop it",
+                checks.MootWarning,
                 stacklevel=3,
             )
         elif found is None and _counts_rows(sheet, name):
             called = repr(name) if name else "the column without a name"
             warnings.warn(
                 f"{called} numbers the rows, which cannot help with new ones: drop it",
+                checks.MootWarning,
                 stacklevel=3,
             )
         words.append(found)

@@ -61,7 +61,7 @@ class MootData:
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.datasets import MootData
+    >>> from folkmoot.datasets.moot_data import MootData
     >>> X, y = np.array([[0.1], [0.9], [0.8]]), np.array([0, 1, 1])
     >>> groups, classes = np.array(["north", "south", "south"]), np.array(["ill", "well"])
     >>> data = MootData(X, y, groups, ("dose",), classes, "three patients of two clinics")

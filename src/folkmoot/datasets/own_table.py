@@ -256,6 +256,7 @@ def _groups(sheet: Sheet, group: str) -> Array:
     if 2 * alone > different:
         warnings.warn(
             f"{alone} of {different} groups have one row to learn from: is {group!r} the column of owners?",
+            checks.MootWarning,
             stacklevel=3,
         )
     return _names(whose)

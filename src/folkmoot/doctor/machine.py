@@ -74,8 +74,9 @@ def _packages() -> Iterator[Finding]:
         yield Finding("packages", "note", "folkmoot runs from its source: what it requires was not compared")
         return
     needed = [each for each in map(Requirement, told) if "extra" not in str(each.marker or "")]
-    found, mend = [], "pip install --upgrade --force-reinstall folkmoot"
+    found = []
     for each in needed:
+        mend = f'pip install --force-reinstall "{each}"'
         module = _MODULES.get(each.name, each.name.replace("-", "_"))
         try:
             version = importlib.metadata.version(each.name)

@@ -22,7 +22,7 @@ from folkmoot.explanation.explanation import (
 )
 from folkmoot.explanation.table import explain_table
 from folkmoot.outcome import Outcome, Turns
-from folkmoot.protocols import SnowProtocol
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.simulation.council import CouncilOutcome
 from folkmoot.votes import NO_VOTE, Votes
 

@@ -57,7 +57,7 @@ class VoteTable:
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot import VoteTable
+    >>> from folkmoot.files.vote_files import VoteTable
     >>> votes = np.array([[0, 1], [1, -1]])
     >>> table = VoteTable(votes, ["ann", "bob"], ["t1", "t2"], ["no", "yes"], truth=None)
     >>> table.labels[table.votes[1, 0]]
@@ -237,7 +237,7 @@ class PartitionTable:
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot import PartitionTable
+    >>> from folkmoot.files.vote_files import PartitionTable
     >>> table = PartitionTable(np.array([[0, 0], [0, 1]]), ["ann", "bob"], ["o1", "o2"], truth=None)
     >>> table.participants
     ['ann', 'bob']

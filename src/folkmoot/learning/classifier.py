@@ -14,12 +14,14 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from folkmoot import checks, explanation
-from folkmoot.adversaries import Adversary, PerfectlyMalicious
-from folkmoot.aggregation import Aggregation, Answers, FinalVotes, OwnAggregation, Plurality, Pool
-from folkmoot.aggregation.interface import smoothed
+from folkmoot import checks
+from folkmoot.adversaries import PerfectlyMalicious
+from folkmoot.adversaries.interface import Adversary
+from folkmoot.aggregation import Plurality, Pool
+from folkmoot.aggregation.interface import Aggregation, Answers, FinalVotes, OwnAggregation, smoothed
 from folkmoot.arrays import Array, Bools, Floats, Ints, Progress
-from folkmoot.explanation import Explanation
+from folkmoot.explanation.explanation import Explanation
+from folkmoot.explanation.making import explain
 from folkmoot.learning.check_rows import check_showing, label_kept, own_answers, published
 from folkmoot.learning.exporting import Exported, of_labels
 from folkmoot.learning.first_votes import (
@@ -42,7 +44,7 @@ from folkmoot.learning.probabilities import has_probabilities
 from folkmoot.learning.tables import check_inputs
 from folkmoot.learning.talk import SnowRounds
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import SnowProtocol
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.simulation.council import Council
 from folkmoot.votes import NO_VOTE
 
@@ -111,6 +113,11 @@ class ConsensusClassifier(ClassifierMixin, Moot):
     shown_ : Rows or None
         With peer review: everybody's votes on the rows that were shown, their labels, and whose they are.
 
+    See Also
+    --------
+    sklearn.ensemble.VotingClassifier : Models of one owner that vote.
+    sklearn.ensemble.StackingClassifier : A model of their answers, fitted where all rows are in one place.
+
     Notes
     -----
     Parameters in groups:
@@ -123,7 +130,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
     Examples
     --------
     >>> from folkmoot.datasets import load_digits_moot
-    >>> from folkmoot.learning import ConsensusClassifier
+    >>> from folkmoot import ConsensusClassifier
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> data = load_digits_moot(n_participants=20)  # each knows few digits well
     >>> moot = ConsensusClassifier([DecisionTreeClassifier()], random_state=0)
@@ -601,7 +608,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
 
         Examples
         --------
-        >>> from folkmoot.learning import ConsensusClassifier
+        >>> from folkmoot import ConsensusClassifier
         >>> from sklearn.datasets import load_breast_cancer
         >>> from sklearn.linear_model import LogisticRegression
         >>> X, y = load_breast_cancer(return_X_y=True)
@@ -610,7 +617,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         >>> bool(why.answer == moot.predict(X[:20])[3])
         True
         """
-        found = explanation.explain(self.deliberate(X), i)
+        found = explain(self.deliberate(X), i)
         if found.answer is not None and self.abstain_below is None:
             return found
         with warnings.catch_warnings():
@@ -715,7 +722,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         Examples
         --------
         >>> from folkmoot.datasets import load_digits_moot
-        >>> from folkmoot.learning import ConsensusClassifier
+        >>> from folkmoot import ConsensusClassifier
         >>> from sklearn.naive_bayes import GaussianNB
         >>> data = load_digits_moot(n_participants=20)
         >>> moot = ConsensusClassifier([GaussianNB()], random_state=0)

@@ -13,7 +13,9 @@ from sklearn.utils import get_tags
 
 from folkmoot import checks
 from folkmoot.arrays import Array, Ints, Progress
-from folkmoot.clustering import CliquePartition, Clustering, ClusteringWarning, PartitionAdversary, cluster
+from folkmoot.clustering.adversaries import CliquePartition, PartitionAdversary
+from folkmoot.clustering.agreeing import cluster
+from folkmoot.clustering.clustering import Clustering, ClusteringWarning
 from folkmoot.clustering.consensus_partitions import check_clusters
 from folkmoot.clustering.partitions import UNSEEN
 from folkmoot.learning.consensus_estimator import ConsensusEstimator
@@ -62,6 +64,14 @@ class ConsensusClusterer(ClusterMixin, ConsensusEstimator):
         How many clusters there are.
     participants_ : list of Participant
         Who takes part, with name and model.
+
+    Notes
+    -----
+    Parameters in groups:
+
+    * who takes part: ``estimators``, ``prefit``, ``columns``, ``adversaries``;
+    * the agreement: ``n_clusters``, ``rounds``;
+    * running: ``n_jobs``, ``random_state``.
 
     Examples
     --------

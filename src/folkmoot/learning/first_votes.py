@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from folkmoot.aggregation import LARGEST
+from folkmoot.aggregation.rule import LARGEST
 from folkmoot.arrays import Array, Bools, Ints
 from folkmoot.learning.labels import as_colours
 from folkmoot.learning.participants import Participant, tell

@@ -14,8 +14,9 @@ from typing import Any, Final, Literal
 import numpy as np
 from scipy import sparse
 
-from folkmoot.adversaries import Adversary, Knows, handed_in
-from folkmoot.aggregation import Known, OwnAggregation
+from folkmoot.adversaries.interface import Adversary, Knows, handed_in
+from folkmoot.aggregation import Known
+from folkmoot.aggregation.interface import OwnAggregation
 from folkmoot.arrays import Array, Floats, Ints, Progress
 from folkmoot.comparing.metric import ACCURACY, ERROR, Metric
 from folkmoot.learning.check_rows import check_showing, own_answers, shown_places

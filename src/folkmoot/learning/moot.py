@@ -20,9 +20,11 @@ from sklearn.base import TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from folkmoot.aggregation import Aggregation, Known, OwnAggregation, Rows, aggregation_called
+from folkmoot.aggregation import Known, Rows
+from folkmoot.aggregation.interface import Aggregation, OwnAggregation
+from folkmoot.aggregation.naming import aggregation_called
 from folkmoot.arrays import Array, Floats, Ints, Progress
-from folkmoot.comparing import Report
+from folkmoot.comparing.report import Report
 from folkmoot.learning.composition import has_names
 from folkmoot.learning.consensus_estimator import ConsensusEstimator, check_weights, rows_by_group
 from folkmoot.learning.exporting import Exported, write_folders
@@ -273,7 +275,7 @@ class Moot(TransformerMixin, ConsensusEstimator):
 
         See Also
         --------
-        folkmoot.learning.reports : Several experiments with one round of predictions.
+        folkmoot.reports : Several experiments with one round of predictions.
         """
         from folkmoot.learning.reporting import reports  # which knows the estimators
 

@@ -113,7 +113,7 @@ def speaks_against(
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.comparing import ACCURACY, ERROR
+    >>> from folkmoot.comparing.metric import ACCURACY, ERROR
     >>> from folkmoot.learning.own_rows import speaks_against
     >>> half, most = np.arange(20) < 10, np.arange(20) < 18
     >>> speaks_against(ACCURACY, half, most, idle=0.5)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.aggregation import Aggregation, Auto, Known, OwnAggregation, PeerReview
-from folkmoot.aggregation.interface import smoothed
+from folkmoot.aggregation import Auto, Known, PeerReview
+from folkmoot.aggregation.interface import Aggregation, OwnAggregation, smoothed
 from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.learning.first_votes import FirstVotes
 from folkmoot.learning.participants import Participant

@@ -35,14 +35,14 @@ _ONE_DIMENSION: Final = (
 )
 
 
-class ParticipantWarning(UserWarning):
+class ParticipantWarning(checks.MootWarning):
     """Something about single participants that the caller should know; the others go on.
 
     Examples
     --------
     >>> import warnings
-    >>> from folkmoot import Slush
-    >>> from folkmoot.learning import ConsensusClassifier, ParticipantWarning
+    >>> from folkmoot import ConsensusClassifier, Slush
+    >>> from folkmoot.learning.participants import ParticipantWarning
     >>> from sklearn.naive_bayes import GaussianNB
     >>> X, y, groups = [[i] for i in range(8)], [0, 1, 0, 1, 0, 1, 1, 1], list("aaabbbcc")
     >>> with warnings.catch_warnings(record=True) as caught:

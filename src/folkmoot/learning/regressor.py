@@ -10,11 +10,14 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
-from folkmoot import checks, explanation
-from folkmoot.adversaries import FarAway, NumberAdversary
-from folkmoot.aggregation import Aggregation, Answers, OwnAggregation, TrimmedMean
+from folkmoot import checks
+from folkmoot.adversaries import FarAway
+from folkmoot.adversaries.interface import NumberAdversary
+from folkmoot.aggregation import TrimmedMean
+from folkmoot.aggregation.interface import Aggregation, Answers, OwnAggregation
 from folkmoot.arrays import Array, Floats, Ints, Progress
-from folkmoot.explanation import Explanation
+from folkmoot.explanation.explanation import Explanation
+from folkmoot.explanation.making import explain
 from folkmoot.learning.check_rows import own_answers
 from folkmoot.learning.exporting import Exported, of_numbers
 from folkmoot.learning.first_votes import FirstVotes, numbers_cast
@@ -71,10 +74,18 @@ class ConsensusRegressor(RegressorMixin, Moot):
     shown_ : Rows or None
         With peer review: everybody's numbers on the rows that were shown, what is right, and whose they are.
 
+    Notes
+    -----
+    Parameters in groups:
+
+    * who takes part: ``estimators``, ``prefit``, ``columns``, ``holdout``;
+    * how numbers count: ``aggregation``;
+    * running: ``n_jobs``, ``random_state``.
+
     Examples
     --------
     >>> from folkmoot.aggregation import Mean
-    >>> from folkmoot.learning import ConsensusRegressor
+    >>> from folkmoot import ConsensusRegressor
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.linear_model import Ridge
     >>> X, y = load_diabetes(return_X_y=True)
@@ -289,7 +300,7 @@ class ConsensusRegressor(RegressorMixin, Moot):
         Explanation
             ``print`` it, or show it in a notebook.
         """
-        return explanation.explain(self.deliberate(X), i)
+        return explain(self.deliberate(X), i)
 
     def _of_sites(self, votes: FirstVotes, groups: Any) -> Floats:
         from folkmoot.learning.own_site import places_of

@@ -12,10 +12,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from folkmoot.adversaries import Adversary, FarAway, NumberAdversary, PerfectlyMalicious
+from folkmoot.adversaries import FarAway, PerfectlyMalicious
+from folkmoot.adversaries.interface import Adversary, NumberAdversary
 from folkmoot.aggregation import Plurality
 from folkmoot.arrays import Array, Floats
-from folkmoot.comparing import Report, compare_alone, report_on
+from folkmoot.comparing.comparing import report_on
+from folkmoot.comparing.joining import compare_alone
+from folkmoot.comparing.report import Report
 from folkmoot.learning.classifier import ConsensusClassifier, first_choice
 from folkmoot.learning.first_votes import FirstVotes
 from folkmoot.learning.labels import check_labels, with_strangers
@@ -78,7 +81,7 @@ def reports(
     Examples
     --------
     >>> from folkmoot.datasets import load_digits_moot
-    >>> from folkmoot.learning import ConsensusClassifier, reports
+    >>> from folkmoot import ConsensusClassifier, reports
     >>> from sklearn.naive_bayes import GaussianNB
     >>> data = load_digits_moot(n_participants=8)
     >>> moot = ConsensusClassifier([GaussianNB()], random_state=0).fit(data.X, data.y, data.groups)

@@ -24,7 +24,7 @@ from folkmoot.learning.participants import first_sentence
 from folkmoot.votes import NO_VOTE, Votes
 
 if TYPE_CHECKING:
-    from folkmoot.comparing import Line, Report
+    from folkmoot.comparing.report import Line, Report
 
 Scoring: TypeAlias = str | Sequence[str] | Mapping[str, Any]
 Scorer: TypeAlias = Callable[[Any, Any, Any], float]

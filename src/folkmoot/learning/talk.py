@@ -13,14 +13,15 @@ from typing import Any, Final
 import numpy as np
 
 from folkmoot import checks
-from folkmoot.adversaries import Adversary, handed_in
-from folkmoot.aggregation import Answers, Plurality
-from folkmoot.aggregation.interface import ballots
+from folkmoot.adversaries.interface import Adversary, handed_in
+from folkmoot.aggregation import Plurality
+from folkmoot.aggregation.interface import Answers, ballots
 from folkmoot.arrays import Ints
 from folkmoot.learning.first_votes import FirstVotes
 from folkmoot.learning.participants import Participant
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import Slush, SnowProtocol
+from folkmoot.protocols.slush import Slush
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.protocols.thresholds import StrongConfidence
 from folkmoot.simulation.council import Council
 from folkmoot.simulation.engine import deliberate_among
@@ -30,14 +31,14 @@ ROUNDS: Final = 50  # at most; in a round each honest participant asks once, on 
 _MOST: Final = 127  # classes that the kernels take; beyond, the classes of an input are numbered anew
 
 
-class ProtocolWarning(UserWarning):
+class ProtocolWarning(checks.MootWarning):
     """The protocol that was given asks for more peers than there are, so k and alpha were scaled down.
 
     Examples
     --------
     >>> import warnings
-    >>> from folkmoot import Slush
-    >>> from folkmoot.learning import ConsensusClassifier, ProtocolWarning
+    >>> from folkmoot import ConsensusClassifier, Slush
+    >>> from folkmoot.learning.talk import ProtocolWarning
     >>> from sklearn.naive_bayes import GaussianNB
     >>> X, y = [[i] for i in range(12)], [0, 1] * 6
     >>> with warnings.catch_warnings(record=True) as said:

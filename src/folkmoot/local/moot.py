@@ -16,7 +16,8 @@ import numpy as np
 
 from folkmoot import checks
 from folkmoot.arrays import Array, Bools, Ints, PartProgress
-from folkmoot.datasets import MootData, load_digits_moot
+from folkmoot.datasets import load_digits_moot
+from folkmoot.datasets.moot_data import MootData
 from folkmoot.learning.base_learners import MODELS
 from folkmoot.local.processes import Member, Nodes, name_of, prepare
 from folkmoot.outcome import share_right

@@ -83,6 +83,15 @@ class OpenAIModel(RemoteModel):
         More members of a request, or others; None leaves one out, such as
         ``{"max_tokens": None, "max_completion_tokens": 256}``.
 
+    Notes
+    -----
+    Parameters in groups:
+
+    * the server: ``base_url``, ``model``, ``api_key_env``, ``extra``;
+    * question and answer: ``labels``, ``prompt``, ``system``, ``answer``;
+    * sampling: ``temperature``, ``seed``, ``max_tokens``, ``samples``;
+    * running: ``timeout``, ``parallel``, ``retries``.
+
     Examples
     --------
     >>> from folkmoot.models import OpenAIModel

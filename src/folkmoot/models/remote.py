@@ -37,7 +37,7 @@ class Said(NamedTuple):
 
     Examples
     --------
-    >>> from folkmoot.models import Said
+    >>> from folkmoot.models.remote import Said
     >>> Said("spam").label
     'spam'
     """

@@ -368,6 +368,7 @@ def _told(terms: Terms, decided: int | str | None) -> Decision:
 def number(steps: int, step: float) -> float:
     """So many steps of the grid, without the noise of binary fractions.
 
+    >>> from folkmoot.node.account import number
     >>> number(3, 0.1)
     0.3
     """

@@ -11,8 +11,8 @@ from typing import Final, cast
 
 import numpy as np
 
-from folkmoot.aggregation import FinalVotes, HoldoutTrust, Known, OwnAggregation, PeerReview, Rows
-from folkmoot.aggregation.interface import Kind
+from folkmoot.aggregation import HoldoutTrust, Known, PeerReview, Rows
+from folkmoot.aggregation.interface import FinalVotes, Kind, OwnAggregation
 from folkmoot.aggregation.own import Finals
 from folkmoot.arrays import Array, Bools, Floats, Ints
 from folkmoot.node.ballots import CERTAIN, on_grid, there

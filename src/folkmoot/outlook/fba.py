@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.adversaries import Sees
+from folkmoot.adversaries.interface import Sees
 from folkmoot.arrays import Bools, Colours, Floats, Ints
 from folkmoot.outcome import Outcome
 from folkmoot.outlook.ballots import NONE, PREPARE, StatedBallots, patience, preferred, wanted_by_first
@@ -183,7 +183,7 @@ def read_quorum_sets(path: str | Path, names: Sequence[str]) -> FBA:
     --------
     >>> import json, tempfile
     >>> from pathlib import Path
-    >>> from folkmoot.outlook import read_quorum_sets
+    >>> from folkmoot.outlook.fba import read_quorum_sets
     >>> both = {"threshold": 2, "validators": ["GA", "GB"]}
     >>> nodes = [{"publicKey": "GA", "name": "ada", "quorumSet": both},
     ...          {"publicKey": "GB", "name": "bo", "quorumSet": both}]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.adversaries import Sees
+from folkmoot.adversaries.interface import Sees
 from folkmoot.arrays import Bools, Colours, Ints
 from folkmoot.outlook.ballots import NONE, PHASES, StatedBallots
 from folkmoot.outlook.evidence import ListeningNode

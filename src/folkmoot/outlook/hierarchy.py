@@ -23,7 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.adversaries import Adversary, Silent, handed_in
+from folkmoot.adversaries import Silent
+from folkmoot.adversaries.interface import Adversary, handed_in
 from folkmoot.arrays import Array, Colours, Ints
 from folkmoot.outcome import Outcome
 from folkmoot.outlook import leaders
@@ -31,7 +32,7 @@ from folkmoot.outlook.fba import FBA
 from folkmoot.outlook.leaders import leader_order, simulated_salts
 from folkmoot.outlook.moot import Ended, OutlookMoot, outcome_of, refuse_sampling
 from folkmoot.outlook.talk import counted, seed_of
-from folkmoot.protocols import SnowProtocol
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.votes import NO_VOTE, Votes
 
 Delegates: TypeAlias = Literal["drawn", "honest"]

@@ -26,8 +26,9 @@ import numpy.typing as npt
 from folkmoot.outcome import Outcome
 from folkmoot.outlook.moot import Ended, OutlookMoot, outcome_of
 from folkmoot.outlook.talk import Leading, Seats, led, talk
-from folkmoot.protocols import Slush, SnowProtocol, winner
 from folkmoot.protocols.sampling import Everyone, Others, Sampling
+from folkmoot.protocols.slush import Slush
+from folkmoot.protocols.snow import SnowProtocol, winner
 
 _WORD = 16  # bytes of a hash a draw: what is left over of 2^128 favours nobody that could be seen
 
@@ -53,7 +54,7 @@ def leader_order(salts: Sequence[bytes], weights: Sequence[float] | None = None)
 
     Examples
     --------
-    >>> from folkmoot.outlook import leader_order
+    >>> from folkmoot.outlook.leaders import leader_order
     >>> leader_order([b"a", b"b", b"c", b"d"])
     (1, 3, 2, 0)
     >>> leader_order([b"a", b"b", b"c", b"e"])
@@ -94,7 +95,7 @@ def leader_sample(salts: Sequence[bytes], leader: int, k: int, *, itself: bool =
 
     Examples
     --------
-    >>> from folkmoot.outlook import leader_sample
+    >>> from folkmoot.outlook.leaders import leader_sample
     >>> leader_sample([b"a", b"b", b"c", b"d"], leader=1, k=2)
     (3, 0)
     """

@@ -11,8 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.adversaries import Adversary, handed_in
-from folkmoot.adversaries.interface import Liars, check_adversaries, check_told_truth, tabulated
+from folkmoot.adversaries.interface import (
+    Adversary,
+    Liars,
+    check_adversaries,
+    check_told_truth,
+    handed_in,
+    tabulated,
+)
 from folkmoot.arrays import Array, Bools, Colours, Ints, Progress
 from folkmoot.outcome import Outcome, check_batch, check_schedule
 from folkmoot.votes import NO_VOTE, Missing, Votes, check_keys, check_missing, check_votes, class_count

@@ -36,7 +36,7 @@ class NodeList:
 
     Examples
     --------
-    >>> from folkmoot.outlook import NodeList
+    >>> from folkmoot.outlook.node_list import NodeList
     >>> listed = NodeList.from_list([
     ...     {"publicKey": "GA", "name": "ada", "quorumSet": {"threshold": 2, "validators": ["GA", "GB"]}},
     ...     {"publicKey": "GB", "name": "bo", "quorumSet": {"threshold": 1, "validators": ["GA", "GX"]}},
@@ -110,7 +110,7 @@ def read_nodes(path: str | Path, *, active_only: bool = False) -> NodeList:
     --------
     >>> import json, tempfile
     >>> from pathlib import Path
-    >>> from folkmoot.outlook import read_nodes
+    >>> from folkmoot.outlook.node_list import read_nodes
     >>> file = Path(tempfile.mkdtemp()) / "nodes.json"
     >>> node = {"publicKey": "GA", "quorumSet": {"threshold": 1, "validators": ["GA"]}}
     >>> _ = file.write_text(json.dumps([node]))

@@ -21,7 +21,7 @@ def propose(
 
     Whom it does not trust at all (a weight of 0 or below) is not taken, so that m may be smaller
     than ``most``. Between equals those who come first are taken. Whether the sets intersect is another
-    question: :func:`analyse` says it.
+    question: ``analyse`` says it.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def propose(
 
     Examples
     --------
-    >>> from folkmoot.outlook import propose
+    >>> from folkmoot.outlook.proposing import propose
     >>> sets = propose([0.9, 0.8, 0.7, 0.6], ["ada", "bo", "cy", "di"], most=3)
     >>> print(sets["ada"], "|", sets["di"])
     2 of ada, bo, cy | 2 of di, ada, bo

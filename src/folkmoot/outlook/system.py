@@ -15,7 +15,7 @@ class QuorumSystem:
 
     A *quorum* is a set of nodes, not empty, that satisfies the quorum set of each of its members: they can
     decide by themselves. All functions that search take ``seconds`` and raise
-    :class:`~folkmoot.outlook.NotFinishedError` when these are over.
+    ``TimeoutError`` when these are over.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from folkmoot.adversaries import Sees
+from folkmoot.adversaries.interface import Sees
 from folkmoot.arrays import Bools, Colours, Ints, Words
 from folkmoot.outlook.moot import Ended, OutlookMoot
 from folkmoot.protocols.machine import machine_of

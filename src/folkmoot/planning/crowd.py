@@ -15,11 +15,10 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from folkmoot import checks
-from folkmoot.aggregation import aggregate
+from folkmoot.aggregation.aggregating import aggregate
 from folkmoot.aggregation.interface import smoothed
 from folkmoot.arrays import Bools, Floats, Ints
-from folkmoot.theory import poisson_binomial
-from folkmoot.theory.votes_law import log_votes_law
+from folkmoot.theory.votes_law import log_votes_law, poisson_binomial
 from folkmoot.votes import NO_VOTE, Votes, check_truth, check_votes, class_count
 
 

@@ -16,16 +16,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from folkmoot.adversaries import PerfectlyMalicious, handed_in
-from folkmoot.aggregation import aggregate
+from folkmoot.adversaries import PerfectlyMalicious
+from folkmoot.adversaries.interface import handed_in
+from folkmoot.aggregation.aggregating import aggregate
 from folkmoot.arrays import Floats, Ints
 from folkmoot.checks import ByzantineThresholdWarning
 from folkmoot.outcome import right_by_input, standard_error
 from folkmoot.planning.crowd import Crowd, Drawn, Start
 from folkmoot.planning.setting import Figures
-from folkmoot.protocols import SnowProtocol
 from folkmoot.protocols.sampling import Others
-from folkmoot.simulation import deliberate
+from folkmoot.protocols.snow import SnowProtocol
+from folkmoot.simulation.engine import deliberate
 from folkmoot.simulation.setting import Device
 from folkmoot.theory import SlushChain
 

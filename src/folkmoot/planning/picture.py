@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from folkmoot.pictures.canvas import canvas
 from folkmoot.pictures.palette import BLUE, GREEN, GREY, ORANGE, PALE, RED
-from folkmoot.protocols import PROTOCOLS
+from folkmoot.protocols.naming import PROTOCOLS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,7 +15,7 @@ from folkmoot.planning.limits import Malicious, Target, breaks_at, needed
 from folkmoot.planning.plan_table import Broadcast, Plan
 from folkmoot.planning.search import tried
 from folkmoot.planning.setting import best_first
-from folkmoot.protocols import PROTOCOLS, protocol_called
+from folkmoot.protocols.naming import PROTOCOLS, protocol_called
 from folkmoot.simulation.setting import Device, check_device
 
 _MOST: Final = 5000  # participants that are planned for
@@ -188,7 +188,7 @@ def plan_for(
     >>> found.n, found.settings[0].exact, found.settings[0].standard_error < 0.02
     (11, False, True)
     """
-    from folkmoot.learning import ConsensusClassifier
+    from folkmoot.learning.classifier import ConsensusClassifier
     from folkmoot.learning.labels import as_truth
 
     if not isinstance(moot, ConsensusClassifier):

@@ -10,7 +10,8 @@ from folkmoot.planning.candidates import queries
 from folkmoot.planning.costs import Sizes
 from folkmoot.planning.evaluation import PlannedMoot
 from folkmoot.planning.setting import IN_TIME, Figures, PlannedSetting, best_first, usable
-from folkmoot.protocols import PROTOCOLS, Slush, named_protocol
+from folkmoot.protocols.naming import PROTOCOLS, named_protocol
+from folkmoot.protocols.slush import Slush
 
 _BETAS: Final = (3, 10)
 _PAIRS: Final = 1  # of k and alpha, the best for Slush, that protocols which decide are tried with

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from folkmoot.protocols import SnowProtocol, named_protocol
+from folkmoot.protocols.naming import named_protocol
+from folkmoot.protocols.snow import SnowProtocol
 
 NEAR: Final = 0.005  # accuracies that differ by less are as good as each other
 IN_TIME: Final = 0.95  # how likely all must agree within the rounds

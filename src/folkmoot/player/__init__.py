@@ -2,7 +2,3 @@
 
 Arrays in, HTML out: of ours it imports ``votes`` alone, so that ``Outcome`` may use it.
 """
-
-from folkmoot.player.page import Player
-
-__all__ = ["Player"]

@@ -48,7 +48,7 @@ def winner(tally: Tally | Sequence[float], alpha: int) -> Colour:
 
     Examples
     --------
-    >>> from folkmoot.protocols import winner
+    >>> from folkmoot.protocols.snow import winner
     >>> winner([3, 7], alpha=6)
     1
     >>> winner([5, 5], alpha=6)
@@ -86,7 +86,8 @@ class SnowProtocol(ABC, Generic[State]):
     --------
     In a population of six nobody can ask ten others. Unanimity stays unanimity:
 
-    >>> from folkmoot.protocols import Slush, SnowProtocol
+    >>> from folkmoot import Slush
+    >>> from folkmoot.protocols.snow import SnowProtocol
     >>> protocol = Slush(k=10, alpha=10)
     >>> isinstance(protocol, SnowProtocol)
     True

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from folkmoot.comparing import CONSENSUS, Report
 from folkmoot.comparing.comparing import BEST, FINAL, MEAN
+from folkmoot.comparing.report import CONSENSUS, Report
 from folkmoot.pictures.palette import BLUE, ORANGE, PALE, PURPLE, RED
 from folkmoot.player.playing import talks_to_play
 from folkmoot.report import curves

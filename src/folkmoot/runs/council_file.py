@@ -24,8 +24,8 @@ from typing import Any, Final
 from folkmoot.checks import ArgumentError
 from folkmoot.models import OpenAIModel
 from folkmoot.node.membership.fields import check_name, read_toml
-from folkmoot.texts import ConsensusText
 from folkmoot.texts.choosing import CHOOSE
+from folkmoot.texts.consensus_text import ConsensusText
 
 _SETTINGS: Final = ("choose", "seconds", "faults", "least", "seed")
 _NOT_A_TEXT: Final = ("labels", "answer", "samples")

@@ -14,14 +14,16 @@ from typing import Any, Final
 import numpy as np
 
 from folkmoot import __version__
-from folkmoot.aggregation import Aggregation
+from folkmoot.aggregation.interface import Aggregation
 from folkmoot.aggregation.naming import AGGREGATIONS
 from folkmoot.arrays import Array, Bools, Floats
 from folkmoot.datasets.layout import Layout, read_rows
 from folkmoot.files.skops_files import read_skops, told, write_skops
-from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
+from folkmoot.learning.classifier import ConsensusClassifier
 from folkmoot.learning.participants import Participant
-from folkmoot.protocols import PROTOCOLS, SnowProtocol
+from folkmoot.learning.regressor import ConsensusRegressor
+from folkmoot.protocols.naming import PROTOCOLS
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.votes import NO_VOTE
 
 _WHAT: Final = "a moot of folkmoot learn"
@@ -183,8 +185,7 @@ def read_moot(path: str | os.PathLike[str]) -> LearnedMoot:
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from folkmoot import read_moot
-    >>> from folkmoot.learning import ConsensusClassifier
+    >>> from folkmoot import ConsensusClassifier, read_moot
     >>> from folkmoot.datasets import read_table
     >>> from folkmoot.runs.learned import LearnedMoot
     >>> from sklearn.naive_bayes import GaussianNB

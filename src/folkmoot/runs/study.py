@@ -14,17 +14,21 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from folkmoot.adversaries import PerfectlyMalicious
-from folkmoot.aggregation import PeerReview, watching
+from folkmoot.aggregation import PeerReview
+from folkmoot.aggregation.own import watching
 from folkmoot.arrays import Array, PartProgress
-from folkmoot.comparing import Report
-from folkmoot.datasets import MootData, load_digits_moot
-from folkmoot.learning import ConsensusClassifier, ConsensusRegressor, reports
+from folkmoot.comparing.report import Report
+from folkmoot.datasets import load_digits_moot
+from folkmoot.datasets.moot_data import MootData
 from folkmoot.learning.base_learners import MIXED, models_for
+from folkmoot.learning.classifier import ConsensusClassifier
 from folkmoot.learning.improvement import Improvement
+from folkmoot.learning.regressor import ConsensusRegressor
+from folkmoot.learning.reporting import reports
 from folkmoot.learning.shown_rows import PUBLIC
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import Slush
-from folkmoot.simulation import deliberate
+from folkmoot.protocols.slush import Slush
+from folkmoot.simulation.engine import deliberate
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from folkmoot.adversaries import Sees, Silent
-from folkmoot.adversaries.interface import Liars
+from folkmoot.adversaries import Silent
+from folkmoot.adversaries.interface import Liars, Sees
 from folkmoot.arrays import Bools, Floats, Ints, Progress
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import SnowProtocol
 from folkmoot.protocols.sampling import Neighbours
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.simulation.setting import Options, Setting, no_results
 from folkmoot.simulation.sharing import share
 from folkmoot.votes import NO_VOTE, Missing, check_missing

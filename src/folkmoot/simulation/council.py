@@ -18,23 +18,29 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.adversaries import Adversary, Knows, NumberAdversary, Sees, handed_in, numbers_handed_in
-from folkmoot.adversaries.interface import check_adversaries, check_told_truth
-from folkmoot.aggregation import (
-    LARGEST,
+from folkmoot.adversaries.interface import (
+    Adversary,
+    Knows,
+    NumberAdversary,
+    Sees,
+    check_adversaries,
+    check_told_truth,
+    handed_in,
+    numbers_handed_in,
+)
+from folkmoot.aggregation import Known, Plurality, Pool, Rows, TrimmedMean
+from folkmoot.aggregation.aggregating import check_aggregation, check_table
+from folkmoot.aggregation.counting import count_final_votes
+from folkmoot.aggregation.interface import (
     Aggregation,
     Answers,
     FinalVotes,
-    Known,
+    Kind,
     OwnAggregation,
-    Plurality,
-    Pool,
-    Rows,
-    TrimmedMean,
+    ballots,
+    counted,
 )
-from folkmoot.aggregation.aggregating import check_aggregation, check_table
-from folkmoot.aggregation.counting import count_final_votes
-from folkmoot.aggregation.interface import Kind, ballots, counted
+from folkmoot.aggregation.rule import LARGEST
 from folkmoot.arrays import Array, Bools, Floats, Ints, Progress
 from folkmoot.outcome import Outcome, shares_right
 from folkmoot.votes import NO_VOTE, Missing, check_true_numbers, check_truth, class_count, known_inputs

@@ -9,14 +9,15 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from folkmoot.adversaries import Adversary, NumberAdversary
-from folkmoot.aggregation import Aggregation, Known
+from folkmoot.adversaries.interface import Adversary, NumberAdversary
+from folkmoot.aggregation import Known
 from folkmoot.aggregation.gold import gold_known
+from folkmoot.aggregation.interface import Aggregation
 from folkmoot.arrays import Progress
 from folkmoot.files.vote_files import VoteTable, named_votes
 from folkmoot.outcome import Batch, Outcome, RunsItself, Schedule
-from folkmoot.protocols import SnowProtocol
 from folkmoot.protocols.sampling import Sampling
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.simulation.council import Council
 from folkmoot.simulation.run import SnowRun, play
 from folkmoot.simulation.setting import Device, Options, Setting
@@ -105,7 +106,7 @@ def deliberate(
         "present", as in the paper: it asks, is asked, and takes the first class that wins one of its
         queries.
     device : {"cpu", "cuda", "auto"}, default "cpu"
-        Where it is played: on the processor, on a GPU (with CuPy: ``pip install "folkmoot[gpu]"``), or on a
+        Where it is played: on the processor, on a GPU (with CuPy: the extra ``gpu``), or on a
         GPU where one is found, plays this and there is much to play. A GPU gives the same bits,
         whatever the processor (docs/gpu.md).
     progress : callable, optional

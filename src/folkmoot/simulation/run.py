@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.adversaries import Adversary, handed_in
+from folkmoot.adversaries.interface import Adversary, handed_in
 from folkmoot.arrays import Floats, Ints, Progress
 from folkmoot.outcome import Outcome, PlainSlush, Schedule, Turns
-from folkmoot.protocols import Slush
+from folkmoot.protocols.slush import Slush
 from folkmoot.simulation.absent import play_voters, some_are_absent, voters_of
 from folkmoot.simulation.kernels.arguments import Results
 from folkmoot.simulation.setting import Options, Setting, no_results

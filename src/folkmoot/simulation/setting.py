@@ -14,15 +14,22 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.adversaries import Adversary, Sees
-from folkmoot.adversaries.interface import Liars, check_adversaries, check_told_truth, tabulated
+from folkmoot.adversaries.interface import (
+    Adversary,
+    Liars,
+    Sees,
+    check_adversaries,
+    check_told_truth,
+    tabulated,
+)
 from folkmoot.arrays import Array, Bools, Floats, Ints, Words
 from folkmoot.machine import cores
 from folkmoot.outcome import Batch, Schedule, check_batch, check_schedule
-from folkmoot.protocols import Slush, SnowProtocol, check_protocol
 from folkmoot.protocols.machine import Machine, machine_of
+from folkmoot.protocols.naming import check_protocol
 from folkmoot.protocols.sampling import Everyone, Neighbours, Others, Sampling, check_sampling, tails
-from folkmoot.protocols.snow import reaches
+from folkmoot.protocols.slush import Slush
+from folkmoot.protocols.snow import SnowProtocol, reaches
 from folkmoot.simulation.kernels.arguments import Chances, Results, Topic, Urns, lay_out
 from folkmoot.votes import Votes, check_keys, check_votes, class_count
 

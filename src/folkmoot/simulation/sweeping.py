@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Array, Colours, Floats, Ints, Progress
-from folkmoot.protocols import Slush
 from folkmoot.protocols.sampling import Everyone, Others, Sampling, check_sampling
+from folkmoot.protocols.slush import Slush
 from folkmoot.protocols.thresholds import StrongConfidence, strong_thresholds
 from folkmoot.simulation.setting import Device, chance_rows, check_device, check_threads, in_units
 from folkmoot.simulation.sharing import Piece, share

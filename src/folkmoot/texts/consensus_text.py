@@ -38,7 +38,7 @@ _MOST_TEXTS: Final = 10_000
 
 
 class Said(Protocol):
-    """An answer of a model, or the reason why it has none, such as ``folkmoot.models.Said``."""
+    """An answer of a model, or the reason why it has none, such as ``folkmoot.models.remote.Said``."""
 
     @property
     def label(self) -> Any:
@@ -94,6 +94,12 @@ class ConsensusText:
 
     Notes
     -----
+    Parameters in groups:
+
+    * who takes part: ``members``, ``faults``, ``least``;
+    * how a member chooses: ``choose``, ``embedding``;
+    * running: ``seconds``, ``seed``.
+
     A member that fails, refuses or is slow costs its own vote only. Models of one provider, or trained on the
     same texts, err together. A council makes an answer robust against single members, and puts on record who
     said what. It does not make the answer right.

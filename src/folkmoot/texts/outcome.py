@@ -34,7 +34,7 @@ class Saying:
 
     Examples
     --------
-    >>> from folkmoot.texts import Saying
+    >>> from folkmoot.texts.outcome import Saying
     >>> Saying("Paris.").text, Saying(None, "its model was too slow").reason
     ('Paris.', 'its model was too slow')
     """

@@ -29,8 +29,8 @@ import numpy.typing as npt
 from folkmoot import checks
 from folkmoot.arrays import Floats
 from folkmoot.checks import ByzantineThresholdWarning
-from folkmoot.protocols import Slush
 from folkmoot.protocols.sampling import Everyone, Others
+from folkmoot.protocols.slush import Slush
 from folkmoot.theory.logsum import logsum, running_logsum, running_sum
 from folkmoot.theory.stochastic import stochastic_power
 from folkmoot.theory.tabulate import log_turn, tabulated, turning_tallies

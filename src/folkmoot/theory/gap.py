@@ -38,7 +38,7 @@ class Gap(NamedTuple):
 
     Examples
     --------
-    >>> from folkmoot.theory import Gap
+    >>> from folkmoot.theory.gap import Gap
     >>> Gap(sign=-1, log_magnitude=0.0).value
     -1.0
     >>> Gap(sign=1, log_magnitude=-1000.0).value
@@ -73,7 +73,8 @@ def log_control_ratio(chain: SlushChain, p: Accuracies) -> Floats:
     --------
     At p = 1/2 the talk neither helps nor harms: every ratio that exists is 1.
 
-    >>> from folkmoot.theory import SlushChain, log_control_ratio
+    >>> from folkmoot.theory import SlushChain
+    >>> from folkmoot.theory.gap import log_control_ratio
     >>> log_control_ratio(SlushChain(5, k=3, alpha=2), 0.5)
     array([ 0.,  0.,  0.,  0., nan, nan])
     """
@@ -119,7 +120,8 @@ def control_ratio(chain: SlushChain, p: Accuracies) -> Floats:
     --------
     Of b in ceil(n/2)..n-alpha there is one here, b = 3. Its ratio is above 1: the majority is ahead.
 
-    >>> from folkmoot.theory import SlushChain, control_ratio
+    >>> from folkmoot.theory import SlushChain
+    >>> from folkmoot.theory.gap import control_ratio
     >>> control_ratio(SlushChain(5, k=3, alpha=2), 0.75).round(12)
     array([0.00411523, 0.03703704, 0.33333333, 3. , nan, nan])
     """

@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Floats, Ints
-from folkmoot.protocols import Slush
 from folkmoot.protocols.sampling import Everyone, Others
+from folkmoot.protocols.slush import Slush
 from folkmoot.protocols.thresholds import StrongConfidence
 from folkmoot.theory import fixed_point, wavefront
 from folkmoot.theory.chain import SlushChain, warn_if_not_absorbing

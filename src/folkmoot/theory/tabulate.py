@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from folkmoot.arrays import Bools, Floats
-from folkmoot.protocols import Slush
 from folkmoot.protocols.sampling import Everyone, Others, SamplingLaw, log_tail
+from folkmoot.protocols.slush import Slush
 from folkmoot.votes import BLUE, RED
 
 

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Floats
-from folkmoot.protocols import Slush
 from folkmoot.protocols.sampling import Others
+from folkmoot.protocols.slush import Slush
 from folkmoot.theory.chain import SlushChain
 
 

@@ -181,7 +181,7 @@ def put(node: str, token: Path | None, rows: Any, columns: Any, terms: dict[str,
 def believing(answers: str, believe: str, protocol: str, rows: int | None) -> dict[str, Any]:
     """The terms of a motion by the words of the prompt."""
     from folkmoot.node.session.terms import MOST_WINDOW
-    from folkmoot.protocols import PROTOCOLS
+    from folkmoot.protocols.naming import PROTOCOLS
 
     for option, value, known in (
         ("--answers", answers, ANSWERS),

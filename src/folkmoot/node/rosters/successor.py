@@ -99,6 +99,7 @@ class Successor:
     >>> from tempfile import TemporaryDirectory
     >>> from folkmoot.node.membership.identity import create
     >>> from folkmoot.node.membership.roster import Roster
+    >>> from folkmoot.node.rosters.successor import Successor
     >>> with TemporaryDirectory() as folder:
     ...     one, two, three = (create(f"{folder}/{x}", name=x).member() for x in ("ann", "bob", "cal"))
     >>> old = Roster([one, two])

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from folkmoot.aggregation import LARGEST
+from folkmoot.aggregation.rule import LARGEST
 from folkmoot.arrays import Array, Bools, Floats, Ints
 from folkmoot.files.array_files import read_arrays
 from folkmoot.files.tabular import open_table, shortened

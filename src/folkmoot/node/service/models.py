@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from folkmoot.aggregation import LARGEST
+from folkmoot.aggregation.rule import LARGEST
 from folkmoot.arrays import Array, Floats
 from folkmoot.checks import ArgumentError
 from folkmoot.files.skops_files import told

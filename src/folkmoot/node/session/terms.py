@@ -9,7 +9,8 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_type
 import msgspec
 
 from folkmoot import checks
-from folkmoot.protocols import PROTOCOLS, SnowProtocol, named_protocol
+from folkmoot.protocols.naming import PROTOCOLS, named_protocol
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.protocols.thresholds import StrongConfidence
 
 Answers: TypeAlias = Literal["labels", "probabilities", "numbers", "text"]
@@ -106,6 +107,7 @@ class Terms(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
     def of(cls, given: Mapping[str, Any]) -> Terms:
         """Terms by the names of their fields, as people type them; ArgumentError if one is none.
 
+        >>> from folkmoot.node.session.terms import Terms
         >>> Terms.of({"labels": ["no", "yes"], "coin": True}).labels
         ('no', 'yes')
         >>> Terms.of({"coin": 3})

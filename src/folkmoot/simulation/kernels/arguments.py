@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from folkmoot.arrays import Array, Ints
-from folkmoot.protocols import SnowProtocol
 from folkmoot.protocols.sampling import Everyone, Neighbours, Sampling
+from folkmoot.protocols.snow import SnowProtocol
 
 
 class Jobs(NamedTuple):

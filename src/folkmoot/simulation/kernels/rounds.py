@@ -11,7 +11,7 @@ from folkmoot.machine import compiled
 from folkmoot.protocols import snow, snowball
 from folkmoot.simulation.kernels.streams import below
 
-# What a Byzantine participant is shown (``folkmoot.adversaries.Sees``).
+# What a Byzantine participant is shown (``folkmoot.adversaries.interface.Sees``).
 NOTHING, DIE, ASKER, RUNNER_UP, TARGET = range(5)
 
 # Rules of the protocols, compiled as they stand.
