@@ -22,7 +22,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import scale
 
 from folkmoot import cluster
-from folkmoot.clustering import CliquePartition, evidence_accumulation, partitions_handed_in
+from folkmoot.clustering import ColludingPartition, evidence_accumulation, partitions_handed_in
 from folkmoot.pictures.palette import BLUE, GREY, PALE, panels
 
 LABS, COLUMNS = 15, 5
@@ -41,7 +41,7 @@ def main(path: str = "clusters.png") -> None:
     counts = [0, 2, 4, 6, 8, 10]
     agreed, centre = [], []
     for liars in counts:
-        clique = dict.fromkeys(range(liars), CliquePartition())
+        clique = dict.fromkeys(range(liars), ColludingPartition())
         agreed.append(adjusted_rand_score(truth, cluster(said, 3, adversaries=clique).labels))
         handed = partitions_handed_in(said, clique, clusters=3)
         centre.append(adjusted_rand_score(truth, evidence_accumulation(handed, 3)))

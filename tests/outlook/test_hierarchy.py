@@ -12,7 +12,7 @@ from folkmoot import Others, Slush, Snowball, deliberate, plot_convergence
 from folkmoot.adversaries import Adversary, ConstantClass, Copycat, PerfectlyMalicious, Silent
 from folkmoot.outlook import FBA, Hierarchy, Leaders, QuorumSet, leader_order
 from folkmoot.outlook.leaders import simulated_salts
-from folkmoot.outlook.talk import seed_of
+from folkmoot.outlook.rounds import seed_of
 from folkmoot.votes import Votes
 
 TEAMS = [[0, 1, 2], [3, 4, 5], [6, 7, 8]]

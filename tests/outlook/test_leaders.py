@@ -15,7 +15,7 @@ from folkmoot.adversaries import Adversary, ConstantClass, Silent
 from folkmoot.outcome import Schedule
 from folkmoot.outlook import Leaders, leader_order, leader_sample
 from folkmoot.outlook.leaders import simulated_salts
-from folkmoot.outlook.talk import led
+from folkmoot.outlook.rounds import led
 from support.oracles import simulation
 from support.oracles.leaders import law_of_leaders
 from support.statistics_of_agreement import assert_law, counted

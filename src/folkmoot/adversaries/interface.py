@@ -1,8 +1,8 @@
-"""What a malicious participant is, for classes and for numbers: a pure answer to what it is shown.
+"""Malicious participants, for classes and for numbers: pure functions of one observation.
 
-An adversary never draws random numbers, keeps time or looks at the population itself. Whoever runs it shows
-it one observation per query (``Sees``) or table of numbers (``NumbersSeen``). A simulator can therefore
-tabulate it (``tabulated``), and a network can refuse one that needs to know what no real node could.
+An adversary draws no random numbers, keeps no time and does not look at the population. The caller gives it
+one observation per query (``Sees``) or table of numbers (``NumbersSeen``). So a simulator can tabulate it
+(``tabulated``), and a network can refuse one that must know what no real node could.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Array, Bools, Floats, Ints
-from folkmoot.votes import NO_VOTE, Colour, Missing, Votes, check_truth
+from folkmoot.votes import NO_VOTE, Missing, Vote, Votes, check_truth
 
 
 class Knows(Flag):
-    """What an adversary must know beyond the query itself.
+    """The knowledge that an adversary needs beyond the query.
 
     Attributes
     ----------
     NOTHING
         It needs the query alone.
     OWN_VOTE
-        What its own model answers.
+        The answer of its own model.
     TRUTH
         The right answer, which no real node has.
     POPULATION
@@ -62,7 +62,7 @@ class Sees(Enum):
     ASKER
         The number of the asking participant.
     RUNNER_UP
-        The second most common honest class, or -1 if the first two are level.
+        The second most common honest class, or -1 if the first two are tied.
     TARGET
         The current class of the participant it follows.
 
@@ -106,20 +106,20 @@ class Adversary(ABC):
     misstates: ClassVar[bool] = False  # of ballots, does it say something else to each in every part?
 
     @abstractmethod
-    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:
-        """What it says to a query; -1 is silence. ``vote`` and ``truth`` are -1 when not known."""
+    def answer(self, seen: int, *, vote: Vote, truth: Vote, classes: int) -> Vote:
+        """The answer to a query; -1 is silence. ``vote`` and ``truth`` are -1 when not known."""
 
-    def first_vote(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:
-        """What it hands in as its first vote. ``seen`` is a class drawn at random if it sees a die, else 0.
+    def first_vote(self, seen: int, *, vote: Vote, truth: Vote, classes: int) -> Vote:
+        """The first vote that it hands in. ``seen`` is a class drawn at random if it sees a die, else 0.
 
-        Default: what it says to a query; its model's answer if that depends on others.
+        Default: its answer to a query; its model's answer if that depends on others.
         """
         if self.sees in (Sees.NOTHING, Sees.DIE):
             return self.answer(seen, vote=vote, truth=truth, classes=classes)
         return vote
 
-    def candid(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:
-        """What it says where it does not lie (``lies_on``)."""
+    def candid(self, seen: int, *, vote: Vote, truth: Vote, classes: int) -> Vote:
+        """The answer where it does not lie (``lies_on``)."""
         return self.answer(seen, vote=vote, truth=truth, classes=classes)
 
     def lies_on(self, inputs: int) -> Bools:
@@ -143,8 +143,8 @@ class Adversary(ABC):
         return self
 
 
-def wrong(truth: Colour, classes: int) -> Colour:
-    """The wrong class that all who lie agree on, which is the strongest choice."""
+def wrong(truth: Vote, classes: int) -> Vote:
+    """The wrong class that all malicious participants agree on, which is the strongest choice."""
     return (truth + 1) % classes
 
 
@@ -158,12 +158,12 @@ def handed_in(
     seed: int = 0,
     keys: Ints | None = None,
 ) -> Votes:
-    """The first votes that everybody is told: the adversaries' rows as they choose them.
+    """The first votes that everybody receives, with the rows of the adversaries as they choose them.
 
     Parameters
     ----------
     votes : ndarray of int, shape (participant, input)
-        What every participant's model answers: classes, -1 for none.
+        The answers of all models: classes, -1 for none.
     adversaries : mapping of int to Adversary
         The malicious participants by number.
     truth : array-like of int, shape (input,), or None
@@ -185,7 +185,7 @@ def handed_in(
 
     Examples
     --------
-    Two liars of five turn a vote that everybody else wins two to one:
+    Two malicious participants of five turn a vote that the right class would win:
 
     >>> import numpy as np
     >>> from folkmoot.adversaries import PerfectlyMalicious, handed_in
@@ -230,19 +230,19 @@ def _draws(seed: int, participant: int, keys: Ints) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class NumbersSeen:
-    """What a liar is shown where numbers are aggregated, for all inputs at once.
+    """The observation of an adversary where numbers are aggregated, for all inputs at once.
 
-    It is omniscient, the worst case of Dolev et al. (1986): it knows all honest numbers before it says its
-    own. All participants hold one table, so it tells everybody the same.
+    It is omniscient, the worst case of Dolev et al. (1986): it knows all honest numbers before it chooses its
+    own. All participants hold one table, so it gives everybody the same number.
 
     Parameters
     ----------
     honest : ndarray of float, shape (honest, input, output)
         The numbers of all honest participants, NaN for none.
     own : ndarray of float, shape (input, output)
-        What the liar's own model says.
+        What its own model answers.
     draw : ndarray of float, shape (input, output)
-        Uniform over [0, 1), drawn by the seed for this liar alone.
+        Uniform over [0, 1), drawn by the seed for this adversary alone.
 
     Examples
     --------
@@ -292,7 +292,7 @@ class NumberAdversary(ABC):
 
     @abstractmethod
     def answer_number(self, seen: NumbersSeen) -> npt.ArrayLike:
-        """What it says, an array that broadcasts to (input, output).
+        """The numbers that it gives, an array that broadcasts to (input, output).
 
         NaN is silence. So is any number that no honest node would send (infinite, or beyond ``LARGEST``): it
         is left out.
@@ -300,16 +300,16 @@ class NumberAdversary(ABC):
 
 
 def numbers_handed_in(values: Floats, adversaries: Mapping[int, NumberAdversary], *, seed: int = 0) -> Floats:
-    """The numbers that everybody is told: the adversaries' rows as they choose them; NaN for none.
+    """The numbers that everybody receives, adversaries' rows as they choose; NaN for none.
 
     Parameters
     ----------
     values : ndarray of float, shape (participant, input, output)
-        What every participant's model answers.
+        The answers of all models.
     adversaries : mapping of int to NumberAdversary
         The malicious participants by number.
     seed : int, default 0
-        Seeds what adversaries draw.
+        Seeds the draws of adversaries.
 
     Returns
     -------
@@ -318,7 +318,7 @@ def numbers_handed_in(values: Floats, adversaries: Mapping[int, NumberAdversary]
 
     Examples
     --------
-    One liar of four moves a mean as far as it likes, and a median not beyond the honest numbers:
+    One adversary of four moves a mean as far as it likes, but a median only within the honest numbers:
 
     >>> import numpy as np
     >>> from folkmoot.adversaries import FarAway, numbers_handed_in
@@ -337,16 +337,14 @@ def numbers_handed_in(values: Floats, adversaries: Mapping[int, NumberAdversary]
     return sent
 
 
-Liar = TypeVar("Liar")
+Behaviour = TypeVar("Behaviour")
 
 
-class Liars(NamedTuple):
+class MaliciousAnswers(NamedTuple):
     """The malicious participants, in the order of their positions."""
 
-    sees: Array  # (byzantine,) int64: what it is shown
-    target: (
-        Array  # (byzantine,) int64: position of the honest participant it follows (0 where it follows none)
-    )
+    sees: Array  # (byzantine,) int64: its kind of observation
+    target: Array  # (byzantine,) int64: position of the honest participant it follows (0 if it follows none)
     answers: Array  # (byzantine, input, observation + 1) int8
     number: (
         Array  # (honest,) int64: the participant's number in the caller's order, for those who see the asker
@@ -359,12 +357,12 @@ def tabulated(
     truth: Array | None,
     classes: int,
     order: Ints,  # participants by position
-) -> Liars:
+) -> MaliciousAnswers:
     """The tables of all adversaries."""
     honest = len(order) - len(adversaries)
     numbers = order[honest:].tolist()
     liars = [adversaries[i] for i in numbers]
-    return Liars(
+    return MaliciousAnswers(
         sees=np.array([liar.sees.value for liar in liars], dtype=np.int64),
         target=np.array([_followed(liar, order[:honest]) for liar in liars], dtype=np.int64),
         answers=_answers(liars, votes[numbers], truth, classes, len(order)),
@@ -420,8 +418,10 @@ def _observations(sees: Sees, classes: int, participants: int) -> range:
     return range(classes) if sees is Sees.DIE else range(-1, classes)
 
 
-def check_adversaries(adversaries: Mapping[int, Liar] | None, n: int, kind: type) -> dict[int, Liar]:
-    """malicious participants by number, each of this kind, and not all of them."""
+def check_adversaries(
+    adversaries: Mapping[int, Behaviour] | None, n: int, kind: type
+) -> dict[int, Behaviour]:
+    """Malicious participants by number, each of this kind, and not all of them."""
     if not isinstance(adversaries, Mapping | None):
         example = "ConstantNumber(0)" if kind.__name__ == "NumberAdversary" else "PerfectlyMalicious()"
         raise TypeError(
@@ -439,10 +439,10 @@ def check_adversaries(adversaries: Mapping[int, Liar] | None, n: int, kind: type
     return liars
 
 
-def check_told_truth(
+def check_known_truth(
     truth: npt.ArrayLike | None, inputs: int, classes: int, liars: dict[int, Adversary]
 ) -> Array | None:
-    """The truth, if it is given; it must be where a liar has to know it."""
+    """The truth, if it is given; required if an adversary must know it."""
     if truth is None:
         for participant, adversary in liars.items():
             if Knows.TRUTH in adversary.knows:

@@ -2,8 +2,8 @@
 
 from folkmoot.clustering.adversaries import (
     PARTITION_ATTACKS,
-    CliquePartition,
-    LiarsView,
+    ColludingPartition,
+    MaliciousView,
     MergedPartition,
     PartitionAdversary,
     RandomPartition,
@@ -18,10 +18,10 @@ from folkmoot.clustering.partitions import rand_indices
 
 __all__ = [
     "PARTITION_ATTACKS",
-    "CliquePartition",
     "Clustering",
     "ClusteringWarning",
-    "LiarsView",
+    "ColludingPartition",
+    "MaliciousView",
     "MergedPartition",
     "PartitionAdversary",
     "RandomPartition",

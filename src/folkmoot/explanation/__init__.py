@@ -1,15 +1,15 @@
 """Why an input got its answer: who voted what, who changed its mind after whose answers, how close it was."""
 
 from folkmoot.explanation.closeness import Closeness
-from folkmoot.explanation.explanation import ChangeOfMind, Explanation, Reply, Unheard, Voice
+from folkmoot.explanation.explanation import ChangeOfMind, Explanation, Participation, Reply, Uncounted
 from folkmoot.explanation.making import explain
 
 __all__ = [
     "ChangeOfMind",
     "Closeness",
     "Explanation",
+    "Participation",
     "Reply",
-    "Unheard",
-    "Voice",
+    "Uncounted",
     "explain",
 ]

@@ -6,7 +6,7 @@ from folkmoot.learning.function_model import FunctionModel
 from folkmoot.learning.participants import Participant, ParticipantWarning
 from folkmoot.learning.regressor import ConsensusRegressor
 from folkmoot.learning.reporting import reports
-from folkmoot.learning.talk import ProtocolWarning
+from folkmoot.learning.snow_rounds import ProtocolWarning
 
 __all__ = [
     "ConsensusClassifier",

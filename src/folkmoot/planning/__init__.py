@@ -1,4 +1,4 @@
-"""Which settings: k, alpha, rounds and protocol for a moot, with what they give and cost."""
+"""Planning of k, alpha, rounds and protocol for a moot, by accuracy and cost."""
 
 from folkmoot.planning.limits import BreaksAt, Target
 from folkmoot.planning.plan_table import Broadcast, Plan

@@ -46,9 +46,9 @@ def named_protocol(name: str, k: int, alpha: Alpha, **parameters: Any) -> SnowPr
     name : str
         A key of ``PROTOCOLS``.
     k : int
-        How many peers are asked in a query.
+        Peers asked per query.
     alpha : int, sequence of int or StrongConfidence
-        How many equal answers win it: one number for all, one each, or by accuracy.
+        Equal answers that win it: one number for all, one each, or by accuracy.
     **parameters : object
         Further parameters, such as ``beta``; a protocol that does not take one is not given it.
 

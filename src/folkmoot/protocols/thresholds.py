@@ -64,9 +64,9 @@ class StrongConfidence:
         Parameters
         ----------
         right : array-like of int, shape (participant,)
-            How many of its rows each answered rightly.
+            Right answers of each on its held-out rows.
         held_out : array-like of int, shape (participant,)
-            How many rows each held out; 0 gives it the least threshold.
+            Held-out rows of each; 0 gives it the least threshold.
         votes : array-like of int, shape (participant, input), optional
             The first votes on the batch, -1 for none.
 
@@ -129,9 +129,9 @@ def batch_accuracies(
     Parameters
     ----------
     right : array-like of int, shape (participant,)
-        How many of its held-out rows each answered rightly.
+        Right answers of each on its held-out rows.
     held_out : array-like of int, shape (participant,)
-        How many rows each held out.
+        Held-out rows of each.
     votes : array-like of int, shape (voter, input), optional
         The first votes on the batch, -1 for none. Default: only the holdouts count.
     participants : sequence of int, optional

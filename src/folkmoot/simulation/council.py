@@ -4,7 +4,7 @@ With a *public* aggregation every honest participant computes the same answer fr
 one each comes to a final vote. The final votes are counted: classes by plurality, numbers by their median.
 
 An adversary chooses its first vote and, where there are final votes, its final vote. All hold one table, so
-nobody can tell two participants different things, and there are no rounds in which to lie.
+nobody can give two participants different votes, and there are no rounds in which to lie.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.adversaries import Adversary, Knows, NumberAdversary, Sees, handed_in, numbers_handed_in
-from folkmoot.adversaries.interface import check_adversaries, check_told_truth
+from folkmoot.adversaries.interface import check_adversaries, check_known_truth
 from folkmoot.aggregation import (
     LARGEST,
     Aggregation,
@@ -41,7 +41,7 @@ from folkmoot.votes import NO_VOTE, Missing, check_true_numbers, check_truth, cl
 
 __all__ = ["Council", "CouncilOutcome"]
 
-_SHORT: Final = 60  # letters of parameters that are shown
+_SHORT: Final = 60  # longest text of parameters
 
 
 @dataclass(frozen=True)
@@ -106,11 +106,11 @@ class Council:
         repeats : int, default 1
             1: the same votes give the same answer every time.
         sampling : None
-            There is none: everybody hears all.
+            A council has none: everybody knows all votes.
         progress : callable, optional
             Called with (1, 1) at the end.
         **rounds : dict
-            The options of ``deliberate`` for rounds. They change nothing, since a council has none.
+            Options of ``deliberate`` for rounds, without effect.
 
         Returns
         -------
@@ -125,7 +125,7 @@ class Council:
         """
         if sampling is not None:
             raise ValueError(
-                "Council takes no sampling: everybody hears all; it is for Slush, Snowflake and Snowball"
+                "Council takes no sampling, as all know all votes: it is for Slush, Snowflake and Snowball"
             )
         if checks.integer("repeats", repeats, least=1) > 1:
             raise ValueError(
@@ -143,7 +143,7 @@ class Council:
 
 
 def default_aggregation(votes: npt.ArrayLike) -> Aggregation:
-    """What these votes are made one answer of, if nothing is said: by whether they are classes."""
+    """The default aggregation, by the kind of the votes."""
     array = np.asarray(votes) if not isinstance(votes, np.ndarray) else votes
     if array.dtype.kind != "f":
         return Plurality()
@@ -155,8 +155,8 @@ def rule_in_words(rule: Aggregation) -> str:
     name = type(rule).__name__
     if not is_dataclass(rule):
         return name
-    told = [f"{each.name}={getattr(rule, each.name)!r}" for each in fields(rule) if _is_set(rule, each)]
-    return f"{name}({', '.join(told)})" if told and len(", ".join(told)) <= _SHORT else name
+    given = [f"{each.name}={getattr(rule, each.name)!r}" for each in fields(rule) if _is_set(rule, each)]
+    return f"{name}({', '.join(given)})" if given and len(", ".join(given)) <= _SHORT else name
 
 
 def _is_set(rule: Any, each: Any) -> bool:
@@ -166,15 +166,15 @@ def _is_set(rule: Any, each: Any) -> bool:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CouncilOutcome(Outcome):
-    """What a council came to.
+    """The outcome of a council.
 
     Parameters
     ----------
     decisions : ndarray, shape (participant, input)
-        What each honest participant holds: the answer, or with an own aggregation its final vote. -1 (or NaN)
-        for none, and for adversaries.
+        The answer of each honest participant, or with an own aggregation its final vote. -1 (or NaN) for
+        none, and for adversaries.
     honest : ndarray of bool, shape (participant,)
-        Who follows the protocol.
+        Whether it follows the protocol.
     classes : int
         The number of classes; 0 for numbers.
     converged : ndarray of bool, shape (input,)
@@ -186,25 +186,25 @@ class CouncilOutcome(Outcome):
     history : None
         There are no rounds to record.
     labels : sequence, optional
-        What the classes are called, one for each.
+        Names of the classes.
     names : sequence of str, optional
-        What the participants are called, one for each.
+        Names of the participants.
     present : None
-        Who voted is in ``first``.
+        Unused: see ``first``.
     run : None
-        There is nothing to run again: the table explains.
+        Unused: the table explains.
     faults : mapping of int to str, optional
-        Who could not answer at all, and why.
+        Participants that could not answer at all, and why.
     first : ndarray, shape (participant, input[, class])
         The agreed table of first votes, those of adversaries as they chose them.
     aggregation : Aggregation
-        How the table became an answer.
+        The aggregation of the table.
     aggregated : Answers
         The decision of each input, with shares and ties.
     final : FinalVotes, optional
         With an own aggregation the final vote of every participant, those of adversaries as they chose them.
     adversaries : mapping of int to Adversary or NumberAdversary
-        Who lies, and how.
+        The behaviour of the malicious participants.
 
     Examples
     --------
@@ -234,7 +234,7 @@ class CouncilOutcome(Outcome):
 
     @property
     def malicious(self) -> dict[int, str]:
-        """Who does not follow the protocol, and what it does instead."""
+        """The malicious participants by number, with their behaviour."""
         return {i: repr(liar) for i, liar in self.adversaries.items()}
 
     @property
@@ -317,7 +317,7 @@ class CouncilOutcome(Outcome):
 
     def _known_run(self, what: str) -> NoReturn:
         raise ValueError(
-            f"{what} needs turns, and a council has none: explain(outcome, i) tells an answer from the table"
+            f"{what} needs turns, and a council has none: explain(outcome, i) explains from the table"
         )
 
     def _repr_html_(self) -> str:
@@ -334,7 +334,7 @@ class CouncilOutcome(Outcome):
         what = "" if self.numbers else f", {self.classes} classes"
         title = f"{many} participants, {inputs:,} inputs{what}; council, {rule_in_words(self.aggregation)}"
         then = ["folkmoot.explain(outcome, i) explains an answer from the table"]
-        return titled(title, ["what came of it", ""], rows, then)
+        return titled(title, ["outcome", ""], rows, then)
 
 
 def right_shares(answers: Answers, truth: Ints) -> Floats:
@@ -385,12 +385,12 @@ class _Moot:
         else:
             count = table.shape[2] if kind == "probabilities" else 0
         liars = check_adversaries(adversaries, many, NumberAdversary if kind == "numbers" else Adversary)
-        told = None if kind == "numbers" else _told(truth, inputs, count, liars)
+        known_truth = None if kind == "numbers" else _truth_for(truth, inputs, count, liars)
         besides = Known() if known is None else known
         if kind != "numbers" and besides.classes is None:
             besides = replace(besides, classes=count)
         return cls(
-            table, kind, count, liars, told, replace(besides, seed=besides.seed or seed), missing, seed
+            table, kind, count, liars, known_truth, replace(besides, seed=besides.seed or seed), missing, seed
         )
 
     def outcome(self, rule: Aggregation) -> CouncilOutcome:
@@ -471,7 +471,7 @@ class _Moot:
         die = rng.integers(0, max(self.classes, 1), (len(votes), votes.shape[1]))
         behind = _runner_up(votes[honest])
         for participant, liar in self.adversaries.items():
-            if liar.sees is Sees.ASKER:  # it cannot tell each something else, so it stays with its first vote
+            if liar.sees is Sees.ASKER:  # it cannot equivocate here, so it keeps its first vote
                 result[participant] = shown[participant]
                 continue
             seen = np.zeros(votes.shape[1], dtype=np.int64)
@@ -496,7 +496,7 @@ class _Moot:
         return target
 
     def _said(self, liar: Adversary, seen: Ints, own: Ints) -> Ints:
-        """(input,): what it says in the end, by what it sees, what its model answered and what is right."""
+        """(input,): its final vote, by its observation, first vote and the truth."""
         right = np.full(len(own), NO_VOTE) if self.truth is None else self.truth
         lies = liar.lies_on(len(own))
         cases, which = np.unique(np.stack([seen, own, right, lies]), axis=1, return_inverse=True)
@@ -507,22 +507,22 @@ class _Moot:
         return np.array(said, dtype=np.int64)[which.ravel()]
 
 
-def _told(truth: npt.ArrayLike | None, inputs: int, classes: int, liars: dict[int, Any]) -> Array | None:
-    """The truth for those who must know it, in full; nothing where nobody must."""
+def _truth_for(truth: npt.ArrayLike | None, inputs: int, classes: int, liars: dict[int, Any]) -> Array | None:
+    """The complete truth if an adversary must know it, else None."""
     if truth is not None and not any(Knows.TRUTH in liar.knows for liar in liars.values()):
         return None
-    return check_told_truth(truth, inputs, classes, liars)
+    return check_known_truth(truth, inputs, classes, liars)
 
 
 def _numbers_with_lies(values: Array, adversaries: Mapping[int, NumberAdversary], seed: int) -> Array:
     shaped = values if values.ndim == 3 else values[:, :, None]
     sent = numbers_handed_in(shaped, adversaries, seed=seed)
-    sent[~(np.abs(sent) <= LARGEST).all(axis=2)] = np.nan  # no number of a sensible size is no vote
+    sent[~(np.abs(sent) <= LARGEST).all(axis=2)] = np.nan  # too large a number is no vote
     return np.asarray(sent.reshape(values.shape))
 
 
 def _runner_up(held: Ints) -> Ints:
-    """(input,): the class with the second most votes, -1 where the first two are level.
+    """(input,): the class with the second most votes, -1 where the first two are tied.
 
     Where all hold one class it is the first of the others.
     """
