@@ -452,7 +452,9 @@ class Outcome:
     @property
     def malicious(self) -> dict[int, str]:
         """The malicious participants by number, with their behaviour."""
-        return {} if self.run is None else {i: repr(liar) for i, liar in self.run.adversaries.items()}
+        return (
+            {} if self.run is None else {i: repr(adversary) for i, adversary in self.run.adversaries.items()}
+        )
 
     @property
     def protocol(self) -> Any:

@@ -264,7 +264,7 @@ class Copycat(Adversary):
 
 
 @dataclass(frozen=True)
-class Sleeper(Adversary):
+class Sleeper(Copycat):
     """Lies on a share of the inputs, and repeats on the others what a participant holds.
 
     Parameters
@@ -288,12 +288,10 @@ class Sleeper(Adversary):
     array([False, False,  True,  True, False,  True])
     """
 
-    target: int = 0
     share: float = 0.19
     seed: int = 0
 
     knows = Knows.TRUTH | Knows.POPULATION
-    sees = Sees.TARGET
 
     def answer(self, seen: int, *, vote: Vote, truth: Vote, classes: int) -> Vote:  # noqa: ARG002
         """The wrong class that all malicious participants agree on."""
@@ -309,20 +307,6 @@ class Sleeper(Adversary):
         rng = np.random.default_rng(checks.integer("seed", self.seed, least=0))
         struck[rng.permutation(inputs)[: int(checks.probability("share", self.share) * inputs)]] = True
         return struck
-
-    @classmethod
-    def against(cls, honest: int) -> Self:
-        """One that repeats this participant."""
-        return cls(target=honest)
-
-    @property
-    def follows(self) -> int:
-        """The target."""
-        return self.target
-
-    def renumbered(self, place: Mapping[int, int]) -> Self:
-        """One that repeats the same participant by its new number."""
-        return replace(self, target=place[self.target])
 
 
 # Misstating: in federated agreement it sends everybody any well-formed statement; to a query, any class.

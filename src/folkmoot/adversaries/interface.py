@@ -193,8 +193,8 @@ def handed_in(
     >>> votes = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1], [1, 1, 1]])
     >>> aggregate(votes).decision
     array([1, 1, 1])
-    >>> liars = {3: PerfectlyMalicious(), 4: PerfectlyMalicious()}
-    >>> aggregate(handed_in(votes, liars, truth=[1, 1, 1], classes=2)).decision
+    >>> malicious = {3: PerfectlyMalicious(), 4: PerfectlyMalicious()}
+    >>> aggregate(handed_in(votes, malicious, truth=[1, 1, 1], classes=2)).decision
     array([0, 0, 0])
     """
     result = votes.copy()
@@ -361,37 +361,37 @@ def tabulated(
     """The tables of all adversaries."""
     honest = len(order) - len(adversaries)
     numbers = order[honest:].tolist()
-    liars = [adversaries[i] for i in numbers]
+    malicious = [adversaries[i] for i in numbers]
     return MaliciousAnswers(
-        sees=np.array([liar.sees.value for liar in liars], dtype=np.int64),
-        target=np.array([_followed(liar, order[:honest]) for liar in liars], dtype=np.int64),
-        answers=_answers(liars, votes[numbers], truth, classes, len(order)),
+        sees=np.array([adversary.sees.value for adversary in malicious], dtype=np.int64),
+        target=np.array([_followed(adversary, order[:honest]) for adversary in malicious], dtype=np.int64),
+        answers=_answers(malicious, votes[numbers], truth, classes, len(order)),
         number=order[:honest],
     )
 
 
-def _followed(liar: Adversary, honest: Ints) -> int:
+def _followed(adversary: Adversary, honest: Ints) -> int:
     """The position of whom it follows; ``honest`` is in ascending order."""
-    if liar.sees is not Sees.TARGET:
+    if adversary.sees is not Sees.TARGET:
         return 0
-    followed = checks.integer("target", liar.follows)
+    followed = checks.integer("target", adversary.follows)
     position = int(np.searchsorted(honest, followed))
     if position == len(honest) or honest[position] != followed:
-        name = type(liar).__name__
+        name = type(adversary).__name__
         raise ValueError(f"{name} must follow an honest participant: target={followed} is not one")
     return position
 
 
-def _answers(liars: list[Adversary], votes: Votes, truth: Array | None, classes: int, n: int) -> Array:
+def _answers(malicious: list[Adversary], votes: Votes, truth: Array | None, classes: int, n: int) -> Array:
     inputs = votes.shape[1]
     known = range(-1, classes)
-    shown = [_observations(liar.sees, classes, n) for liar in liars]
+    shown = [_observations(adversary.sees, classes, n) for adversary in malicious]
     width = max((seen.stop for seen in shown), default=1) + 1
-    table = np.full((len(liars), inputs, width), NO_VOTE, dtype=np.int8)
+    table = np.full((len(malicious), inputs, width), NO_VOTE, dtype=np.int8)
     right = np.full(inputs, NO_VOTE) if truth is None else truth
-    for row, liar in enumerate(liars):
-        knows_vote, knows_truth = Knows.OWN_VOTE in liar.knows, Knows.TRUTH in liar.knows
-        lies = liar.lies_on(inputs)
+    for row, adversary in enumerate(malicious):
+        knows_vote, knows_truth = Knows.OWN_VOTE in adversary.knows, Knows.TRUTH in adversary.knows
+        lies = adversary.lies_on(inputs)
         for vote in known if knows_vote else (NO_VOTE,):
             for truly in known if knows_truth else (NO_VOTE,):
                 where = np.ones(inputs, dtype=np.bool_)
@@ -400,11 +400,11 @@ def _answers(liars: list[Adversary], votes: Votes, truth: Array | None, classes:
                 if knows_truth:
                     where &= right == truly
                 for seen in shown[row] if where.any() else ():
-                    for say, there in ((liar.answer, where & lies), (liar.candid, where & ~lies)):
+                    for say, there in ((adversary.answer, where & lies), (adversary.candid, where & ~lies)):
                         said = say(seen, vote=vote, truth=truly, classes=classes)
                         if said not in known:
                             raise ValueError(
-                                f"{liar!r} must answer a class in -1..{classes - 1}: got {said!r}"
+                                f"{adversary!r} must answer a class in -1..{classes - 1}: got {said!r}"
                             )
                         table[row, there, seen + 1] = said
     return table
@@ -428,23 +428,23 @@ def check_adversaries(
             f"adversaries must map participants to {kind.__name__}, such as {{0: {example}}}: "
             f"got {adversaries!r}"
         )
-    liars = dict(adversaries or {})
-    for participant, adversary in liars.items():
+    malicious = dict(adversaries or {})
+    for participant, adversary in malicious.items():
         if not isinstance(adversary, kind):
             raise TypeError(f"adversaries must map participants to {kind.__name__}: got {adversary!r}")
         if not 0 <= checks.integer("a malicious participant", participant) < n:
             raise ValueError(f"adversaries must name participants 0..{n - 1}: got {participant}")
-    if len(liars) >= n:
-        raise ValueError(f"at least one participant must be honest: got {len(liars)} adversaries of {n}")
-    return liars
+    if len(malicious) >= n:
+        raise ValueError(f"at least one participant must be honest: got {len(malicious)} adversaries of {n}")
+    return malicious
 
 
 def check_known_truth(
-    truth: npt.ArrayLike | None, inputs: int, classes: int, liars: dict[int, Adversary]
+    truth: npt.ArrayLike | None, inputs: int, classes: int, malicious: dict[int, Adversary]
 ) -> Array | None:
     """The truth, if it is given; required if an adversary must know it."""
     if truth is None:
-        for participant, adversary in liars.items():
+        for participant, adversary in malicious.items():
             if Knows.TRUTH in adversary.knows:
                 name = type(adversary).__name__
                 raise ValueError(

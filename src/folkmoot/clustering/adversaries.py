@@ -92,8 +92,8 @@ def views(
     usual = int(np.median(together.max(axis=1) + 1)) if clusters is None else clusters
     shared, *private = np.random.default_rng([seed, 0x11A5]).integers(0, 2**62, len(malicious) + 1).tolist()
     return {
-        liar: MaliciousView(partitions[liar], together, max(2, usual), shared, own)
-        for liar, own in zip(malicious, private, strict=True)
+        who: MaliciousView(partitions[who], together, max(2, usual), shared, own)
+        for who, own in zip(malicious, private, strict=True)
     }
 
 
@@ -131,8 +131,8 @@ def partitions_handed_in(
     """
     given = np.asarray(partitions, dtype=np.int64)
     result = numbered(given)
-    for liar, view in views(result, adversaries, clusters, seed).items():
-        result[liar] = numbered(np.asarray(adversaries[liar].reveal(view), dtype=np.int64)[None])[0]
+    for who, view in views(result, adversaries, clusters, seed).items():
+        result[who] = numbered(np.asarray(adversaries[who].reveal(view), dtype=np.int64)[None])[0]
     return result
 
 

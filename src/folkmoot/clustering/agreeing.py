@@ -109,9 +109,9 @@ def with_lies(
 ) -> tuple[Ints, dict[int, Ints]]:
     """All revealed partitions, and those that the malicious announce in rounds."""
     handed, announced = said.copy(), {}
-    for liar, view in views(said, malicious, clusters, seed).items():
-        handed[liar] = _as_read(malicious[liar].reveal(view), said.shape[1])
-        announced[liar] = _as_read(malicious[liar].announce(view), said.shape[1])
+    for who, view in views(said, malicious, clusters, seed).items():
+        handed[who] = _as_read(malicious[who].reveal(view), said.shape[1])
+        announced[who] = _as_read(malicious[who].announce(view), said.shape[1])
     return handed, announced
 
 
@@ -149,8 +149,8 @@ def conclude(
     revealed, order = proposals.revealed, proposals.order
     n, back = len(order), np.argsort(order)
     announced, listeners = proposals.announced.copy(), np.flatnonzero(honest[order])
-    for liar, lie in lies.items():
-        announced[back[liar]] = lie
+    for who, lie in lies.items():
+        announced[back[who]] = lie
     weights = np.where(honest[order][:, None], proposals.weights, 0.0)
     judges = np.zeros(n, dtype=np.bool_)
     judges[listeners] = [revealed.votes_in(weights[i]) >= ENOUGH_VOTES for i in listeners]

@@ -1,4 +1,4 @@
-"""Consensus clustering by a centre: everybody's partitions in, one partition out, nobody suspected.
+"""Consensus clustering by a central aggregator that trusts all partitions.
 
 * Evidence accumulation: A. Fred and A. K. Jain, "Combining multiple clusterings using evidence accumulation",
   IEEE TPAMI 27 (2005): the share of participants that put two objects together is their similarity, and

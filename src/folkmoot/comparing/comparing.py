@@ -128,8 +128,8 @@ def compare(
     >>> from folkmoot.aggregation import DawidSkene
     >>> from folkmoot.datasets import homogeneous_votes
     >>> votes, truth, _ = homogeneous_votes(9, p=0.8, inputs=300)
-    >>> liars = {i: PerfectlyMalicious() for i in range(3)}
-    >>> report = compare(votes, truth=truth, adversaries=liars, aggregation=DawidSkene())
+    >>> malicious = {i: PerfectlyMalicious() for i in range(3)}
+    >>> report = compare(votes, truth=truth, adversaries=malicious, aggregation=DawidSkene())
     >>> round(report.score("majority"), 1), round(report.score(), 1)
     (0.7, 1.0)
     >>> report = compare(votes, Slush(k=5, alpha=3), truth=truth)

@@ -202,14 +202,14 @@ class ConsensusClusterer(ClusterMixin, ConsensusEstimator):
             raise ValueError(
                 f"a moot needs at least two participants with clusters: the first other one {first}"
             )
-        liars = self._malicious(self.adversaries, PartitionAdversary, ColludingPartition)
+        malicious = self._malicious(self.adversaries, PartitionAdversary, ColludingPartition)
         self.partitions_ = np.full((len(said), rows), UNSEEN, dtype=np.int64)
         for i in there:
             self.partitions_[i] = said[i]
         self.clustering_ = cluster(
             self.partitions_[there],
             None if self.n_clusters == 1 else self.n_clusters,
-            adversaries={there.index(i): liar for i, liar in liars.items() if i in there},
+            adversaries={there.index(i): adversary for i, adversary in malicious.items() if i in there},
             rounds=self.rounds,
             names=[self.participants_[i].name for i in there],
             seed=self.seed_,

@@ -101,8 +101,8 @@ def speaks_against(
     idle : float
         The score of a model without knowledge: of chance, or the squared error of the mean.
     footing : (float, float, float), default (1, 1, 1)
-        The support of the labels: the share of them that either half of the rows comes to, too; the share that
-        others have announced, by what they count for; how much more of the pool they are expected to get
+        The support of the labels: the share of them that either half of the rows comes to, too; the share
+        that others have announced, by what they count for; how much more of the pool they are expected to get
         right than the old model.
 
     Returns

@@ -114,7 +114,7 @@ class SnowRounds:
         record: bool = True,
     ) -> Outcome:
         """Deliberate."""
-        malicious = {i: liar for i, liar in (adversaries or {}).items() if i not in votes.faults}
+        malicious = {i: adversary for i, adversary in (adversaries or {}).items() if i not in votes.faults}
         seen = handed_in(votes.table, malicious, truth, classes, seed=self.seed) if malicious else votes.table
         there = [i for i in range(len(votes.table)) if i not in votes.faults]
         outcome = deliberate_among(

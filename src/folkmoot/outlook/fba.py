@@ -150,7 +150,7 @@ class FBA:
     def play(self, moot: OutlookMoot) -> list[Ended]:
         """All repetitions; they are the same if nothing is drawn."""
         self.check(len(moot.votes))
-        drawn = self.delay > 1 or any(liar.sees is Sees.DIE for liar in moot.adversaries.values())
+        drawn = self.delay > 1 or any(adversary.sees is Sees.DIE for adversary in moot.adversaries.values())
         found = []
         for repetition in range(moot.repeats if drawn else 1):
             found.append(_Run(self, moot, repetition).played())

@@ -215,11 +215,11 @@ class Hierarchy:
         speaking = self._lying_delegates(moot, repetition)
         for at, member in speaking.items():
             rows[at] = np.maximum(moot.votes[member], 0)  # it always has a vote
-        liars = {at: self._outside(moot.adversaries[i], speaking) for at, i in speaking.items()}
+        malicious = {at: self._outside(moot.adversaries[i], speaking) for at, i in speaking.items()}
         level = replace(
             moot,
             votes=rows,
-            adversaries=liars,
+            adversaries=malicious,
             seed=seed_of(moot.seed, 1, repetition),
             repeats=1,
             missing="absent",
@@ -228,7 +228,9 @@ class Hierarchy:
         )
         ((outer, verdict),) = _play_level(level, _named(self.outer, self.names))
         taken = np.where(rows == NO_VOTE, verdict, outer.decisions)
-        taken[list(liars)] = handed_in(rows, liars, moot.truth, moot.classes, seed=moot.seed)[list(liars)]
+        taken[list(malicious)] = handed_in(rows, malicious, moot.truth, moot.classes, seed=moot.seed)[
+            list(malicious)
+        ]
         held: Classes = np.full(moot.votes.shape, NO_VOTE, dtype=np.int8)
         for members, what in zip(self.members, taken, strict=True):
             held[list(members)] = what
@@ -253,12 +255,12 @@ class Hierarchy:
                 found[at] = first
         return found
 
-    def _outside(self, liar: Adversary, speaking: Mapping[int, int]) -> Adversary:
+    def _outside(self, adversary: Adversary, speaking: Mapping[int, int]) -> Adversary:
         """An adversary by team numbers; silent if it follows a team with a malicious delegate."""
         team_of = {i: at for at, members in enumerate(self.members) for i in members}
-        if liar.follows is not None and team_of[liar.follows] in speaking:
+        if adversary.follows is not None and team_of[adversary.follows] in speaking:
             return Silent()
-        return liar.renumbered(team_of)
+        return adversary.renumbered(team_of)
 
 
 def _play_level(moot: OutlookMoot, level: Level) -> list[tuple[Ended, Votes]]:
@@ -289,13 +291,13 @@ def _history(moot: OutlookMoot, teams: Sequence[Ended], held: Array, rounds: Int
     return np.where(over[:, :, None], end, now).astype(np.int32)
 
 
-def _inside(liar: Adversary, members: tuple[int, ...], name: str) -> Adversary:
-    """A liar by the numbers of its team."""
-    if liar.follows is not None and liar.follows not in members:
+def _inside(adversary: Adversary, members: tuple[int, ...], name: str) -> Adversary:
+    """An adversary by the numbers of its team."""
+    if adversary.follows is not None and adversary.follows not in members:
         raise ValueError(
-            f"{type(liar).__name__} follows participant {liar.follows}, who is not in its team {name!r}"
+            f"{type(adversary).__name__} follows participant {adversary.follows}, not of its team {name!r}"
         )
-    return liar.renumbered({i: place for place, i in enumerate(members)})
+    return adversary.renumbered({i: place for place, i in enumerate(members)})
 
 
 def _named(level: Level, names: Sequence[str]) -> Level:

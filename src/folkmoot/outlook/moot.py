@@ -48,12 +48,12 @@ class OutlookMoot:
         count = class_count(cast, classes, truth)
         if count > 127:
             raise ValueError(f"at most 127 classes can be deliberated: got {count}")
-        liars = check_adversaries(adversaries, len(cast), Adversary)
+        malicious = check_adversaries(adversaries, len(cast), Adversary)
         return cls(
             votes=cast,
             classes=count,
-            adversaries=liars,
-            truth=check_known_truth(truth, cast.shape[1], count, liars),
+            adversaries=malicious,
+            truth=check_known_truth(truth, cast.shape[1], count, malicious),
             rounds=checks.rounds(rounds),
             repeats=checks.integer("repeats", repeats, least=1),
             seed=checks.seed(seed),

@@ -45,27 +45,27 @@ class MaliciousStatements:
         """Replace the statements of the malicious by those that this receiver gets."""
         at, highest = np.arange(len(inputs)), ballots.counter.max(axis=0)
         said, wanted, counter = ballots.statements, ballots.wanted, ballots.counter
-        for liar, place in enumerate(self.who.tolist()):
-            if self.misstates[liar]:
+        for adversary, place in enumerate(self.who.tolist()):
+            if self.misstates[adversary]:
                 drawn, reached = self.anything(viewer, place)
                 first[place], wanted[place] = drawn[:2, inputs]
                 said[:, :, place] = drawn[2:, inputs].reshape(said[:, :, place].shape)
                 counter[place] = reached[inputs]
             else:
-                says, follows = self.table.answers[liar, inputs], self.followed[liar]
+                says, follows = self.table.answers[adversary, inputs], self.followed[adversary]
                 seen: Any = {
                     Sees.ASKER.value: viewer,
-                    Sees.DIE.value: self.dice[liar][inputs],
+                    Sees.DIE.value: self.dice[adversary][inputs],
                     Sees.RUNNER_UP.value: self.runner_up[inputs],
-                }.get(int(self.table.sees[liar]), 0)
-                if self.table.sees[liar] == Sees.TARGET.value:
+                }.get(int(self.table.sees[adversary]), 0)
+                if self.table.sees[adversary] == Sees.TARGET.value:
                     said[:, :, place] = says[at, said[:, :, follows] + 1]
                     wanted[place] = says[at, wanted[follows] + 1]
                     counter[place] = counter[follows]
                 else:
                     said[:, :, place] = wanted[place] = says[at, seen + 1]
                     counter[place] = np.where(wanted[place] == NONE, 0, highest)
-                if self.table.sees[liar] == Sees.ASKER.value:
+                if self.table.sees[adversary] == Sees.ASKER.value:
                     first[place] = wanted[place]
             away = ~self.moot.present[place, inputs]
             said[:, :, place, away] = first[place, away] = wanted[place, away] = NONE

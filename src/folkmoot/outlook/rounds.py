@@ -233,10 +233,10 @@ class MootRounds:
         which, column = np.nonzero(peers >= honest)
         if not which.size:
             return said
-        x, liar = at[which], peers[which, column] - honest
-        place = self.follows[x, liar]
+        x, adversary = at[which], peers[which, column] - honest
+        place = self.follows[x, adversary]
         held = np.where(place >= 0, self.machine.class_of[self.node[x, place]], NO_VOTE)
-        sees = self.sees[x, liar]
+        sees = self.sees[x, adversary]
         seen = np.select(
             [sees == each.value for each in (Sees.ASKER, Sees.RUNNER_UP, Sees.TARGET, Sees.DIE)],
             [
@@ -246,7 +246,9 @@ class MootRounds:
                 below(words(self.die[x], first + column), self.moot.classes),
             ],
         )
-        said[which, column] = self.moot.malicious.answers[self.row[x, liar], self.seats.inputs[x], seen + 1]
+        said[which, column] = self.moot.malicious.answers[
+            self.row[x, adversary], self.seats.inputs[x], seen + 1
+        ]
         return said
 
     def _closed(self) -> Bools:

@@ -35,12 +35,13 @@ after deflation a turn costs little more than the names of those who are asked.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from folkmoot.outcome import Turns
 from folkmoot.votes import NO_VOTE
 
 _BASE = 40
@@ -48,62 +49,12 @@ _QUIET = 3  # rounds that are shown after the last change of mind
 _Ints = npt.NDArray[np.integer[Any]]
 
 
-class Queries(Protocol):
-    """The turns of a run as arrays: ``folkmoot.outcome.Turns`` is one."""
-
-    @property
-    def round(self) -> _Ints:
-        """(turn,): the round, from 1 on."""
-
-    @property
-    def participant(self) -> _Ints:
-        """(turn,): who asks."""
-
-    @property
-    def size(self) -> _Ints:
-        """(turn,): how many it asks."""
-
-    @property
-    def alpha(self) -> _Ints:
-        """(turn,): how many of these must agree."""
-
-    @property
-    def asked(self) -> _Ints:
-        """(turn, most): whom it asks, in the first ``size`` places."""
-
-    @property
-    def answers(self) -> _Ints:
-        """(turn, most): the answers."""
-
-    @property
-    def tally(self) -> npt.NDArray[np.float64]:
-        """(turn, class): the weight of the answers."""
-
-    @property
-    def after(self) -> _Ints:
-        """(turn,): the class of the asker after it."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Some:
-    """Some of the turns."""
-
-    round: _Ints
-    participant: _Ints
-    size: _Ints
-    alpha: _Ints
-    asked: _Ints
-    answers: _Ints
-    tally: npt.NDArray[np.float64]
-    after: _Ints
-
-
 @dataclass(frozen=True, eq=False)
 class PlayedRun:
     """The run of one input in one moot; arrays run over the participants."""
 
     first: _Ints
-    turns: Queries
+    turns: Turns
     decision: int
     end: _Ints  # what is held in the end
     absent: Sequence[int] = ()
@@ -203,7 +154,8 @@ def _run(
     held, before = held[: len(turns.round)], before[: len(turns.round)]
     there = np.arange(turns.asked.shape[1]) < turns.size[:, None]
     order = np.argsort(np.where(there, turns.asked, np.iinfo(np.int64).max), axis=1, kind="stable")
-    peers, answers = (np.take_along_axis(each, order, axis=1) for each in (turns.asked, turns.answers))
+    peers: _Ints = np.take_along_axis(turns.asked, order, axis=1)
+    answers: _Ints = np.take_along_axis(turns.answers, order, axis=1)
     safe = np.where(there, peers, 0)
     expected = np.where(lying[safe], run.first[safe], np.take_along_axis(held, safe, axis=1))
     counts = _counts(answers, there, turns.tally.shape[1])
@@ -228,7 +180,7 @@ def _run(
     }
 
 
-def _held(turns: Queries, first: _Ints, lockstep: bool) -> tuple[_Ints, _Ints]:
+def _held(turns: Turns, first: _Ints, lockstep: bool) -> tuple[_Ints, _Ints]:
     """(turn, participant): the classes held at each turn, and after the last."""
     now = np.array(first, dtype=np.int64)
     held = np.empty((len(turns.round), len(now)), dtype=np.int64)
@@ -248,7 +200,7 @@ def _held(turns: Queries, first: _Ints, lockstep: bool) -> tuple[_Ints, _Ints]:
     return held, now
 
 
-def _eventful(turns: Queries, before: _Ints) -> tuple[Queries, int]:
+def _eventful(turns: Turns, before: _Ints) -> tuple[Turns, int]:
     """The turns up to a few rounds after the last change of mind, and how many rounds are left out.
 
     A run that does not converge goes on for all its rounds, and most of them change nothing.
@@ -258,11 +210,8 @@ def _eventful(turns: Queries, before: _Ints) -> tuple[Queries, int]:
     kept = int((turns.round <= last + _QUIET).sum())
     if kept == len(turns.round):
         return turns, 0
-    some = {
-        name: getattr(turns, name)[:kept]
-        for name in ("round", "participant", "size", "alpha", "asked", "answers", "tally", "after")
-    }
-    return _Some(**some), int(turns.round[-1] - turns.round[kept - 1])
+    some = {each.name: getattr(turns, each.name)[:kept] for each in fields(turns)}
+    return replace(turns, **some), int(turns.round[-1] - turns.round[kept - 1])
 
 
 def _counts(answers: _Ints, which: npt.NDArray[np.bool_], classes: int) -> npt.NDArray[np.float64]:

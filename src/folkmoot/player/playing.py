@@ -107,9 +107,9 @@ def play(
     >>> from folkmoot.adversaries import PerfectlyMalicious
     >>> votes = [[1, 1, 0, 1]] * 9 + [[0, 1, 1, 0]] * 2
     >>> truth = [1, 1, 0, 1]
-    >>> liars = {i: PerfectlyMalicious() for i in range(4)}
+    >>> malicious = {i: PerfectlyMalicious() for i in range(4)}
     >>> few = deliberate(votes, Slush(k=5, alpha=3))
-    >>> many = deliberate(votes, Slush(k=5, alpha=3), adversaries=liars, truth=truth)
+    >>> many = deliberate(votes, Slush(k=5, alpha=3), adversaries=malicious, truth=truth)
     >>> player = play({"nobody malicious": few, "4 malicious": many}, truth=truth)
     >>> player  # doctest: +ELLIPSIS
     Player(... kB of HTML: save(path) writes it)

@@ -24,7 +24,7 @@ from folkmoot.arrays import Floats, Ints
 from folkmoot.outcome import wilson_bound
 from folkmoot.votes import check_votes
 
-# Standard deviations. Each bound then holds in 80% of the cases, the level at which a holdout anchors trust.
+# Standard deviations. Each bound then holds in 80% of the cases, as for trust by holdout.
 _SURE: Final = 0.8416
 
 
@@ -122,8 +122,8 @@ def batch_accuracies(
     inputs on which both name the same. The fewer inputs there are, the less the second says: it is 1 if there
     are none.
 
-    Votes of liars cannot raise what a participant claims above its holdout. While fewer than half of its
-    peers lie they cannot lower it below what the agreement with some honest peer gives, and however many
+    Votes of the malicious cannot raise what a participant claims above its holdout. While fewer than half of
+    its peers lie they cannot lower it below what the agreement with some honest peer gives, and however many
     there are, the threshold stays one of a majority: strong confidence is then one alpha for all.
 
     Parameters

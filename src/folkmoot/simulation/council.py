@@ -57,9 +57,9 @@ class Council:
     >>> from folkmoot.aggregation import DawidSkene
     >>> from folkmoot.datasets import homogeneous_votes
     >>> votes, truth, _ = homogeneous_votes(9, p=0.8, inputs=300)
-    >>> liars = {0: PerfectlyMalicious(), 1: PerfectlyMalicious(), 2: PerfectlyMalicious()}
-    >>> plain = deliberate(votes, Council(), adversaries=liars, truth=truth)
-    >>> wise = deliberate(votes, Council(), aggregation=DawidSkene(), adversaries=liars, truth=truth)
+    >>> malicious = {0: PerfectlyMalicious(), 1: PerfectlyMalicious(), 2: PerfectlyMalicious()}
+    >>> plain = deliberate(votes, Council(), adversaries=malicious, truth=truth)
+    >>> wise = deliberate(votes, Council(), aggregation=DawidSkene(), adversaries=malicious, truth=truth)
     >>> print(round(plain.accuracy(truth), 1), round(wise.accuracy(truth), 1))
     0.7 1.0
     """
@@ -235,7 +235,7 @@ class CouncilOutcome(Outcome):
     @property
     def malicious(self) -> dict[int, str]:
         """The malicious participants by number, with their behaviour."""
-        return {i: repr(liar) for i, liar in self.adversaries.items()}
+        return {i: repr(adversary) for i, adversary in self.adversaries.items()}
 
     @property
     def protocol(self) -> Council:
@@ -384,13 +384,20 @@ class _Moot:
             count = class_count(table, classes, truth)
         else:
             count = table.shape[2] if kind == "probabilities" else 0
-        liars = check_adversaries(adversaries, many, NumberAdversary if kind == "numbers" else Adversary)
-        known_truth = None if kind == "numbers" else _truth_for(truth, inputs, count, liars)
+        malicious = check_adversaries(adversaries, many, NumberAdversary if kind == "numbers" else Adversary)
+        known_truth = None if kind == "numbers" else _truth_for(truth, inputs, count, malicious)
         besides = Known() if known is None else known
         if kind != "numbers" and besides.classes is None:
             besides = replace(besides, classes=count)
         return cls(
-            table, kind, count, liars, known_truth, replace(besides, seed=besides.seed or seed), missing, seed
+            table,
+            kind,
+            count,
+            malicious,
+            known_truth,
+            replace(besides, seed=besides.seed or seed),
+            missing,
+            seed,
         )
 
     def outcome(self, rule: Aggregation) -> CouncilOutcome:
@@ -470,48 +477,50 @@ class _Moot:
         rng = np.random.default_rng(self.seed)
         die = rng.integers(0, max(self.classes, 1), (len(votes), votes.shape[1]))
         behind = _runner_up(votes[honest])
-        for participant, liar in self.adversaries.items():
-            if liar.sees is Sees.ASKER:  # it cannot equivocate here, so it keeps its first vote
+        for participant, adversary in self.adversaries.items():
+            if adversary.sees is Sees.ASKER:  # it cannot equivocate here, so it keeps its first vote
                 result[participant] = shown[participant]
                 continue
             seen = np.zeros(votes.shape[1], dtype=np.int64)
-            if liar.sees is Sees.DIE:
+            if adversary.sees is Sees.DIE:
                 seen = die[participant]
-            elif liar.sees is Sees.RUNNER_UP:
+            elif adversary.sees is Sees.RUNNER_UP:
                 seen = behind
-            elif liar.sees is Sees.TARGET:
-                seen = votes[self._followed(liar, honest)]
-            result[participant] = self._said(liar, seen, own[participant])
+            elif adversary.sees is Sees.TARGET:
+                seen = votes[self._followed(adversary, honest)]
+            result[participant] = self._said(adversary, seen, own[participant])
             if self.missing == "absent":
                 result[participant, own[participant] == NO_VOTE] = NO_VOTE
         return result
 
     @staticmethod
-    def _followed(liar: Adversary, honest: Bools) -> int:
-        target = checks.integer("target", liar.follows)
+    def _followed(adversary: Adversary, honest: Bools) -> int:
+        target = checks.integer("target", adversary.follows)
         if not (0 <= target < len(honest) and honest[target]):
             raise ValueError(
-                f"{type(liar).__name__} must follow an honest participant: target={target} is not one"
+                f"{type(adversary).__name__} must follow an honest participant: target={target} is not one"
             )
         return target
 
-    def _said(self, liar: Adversary, seen: Ints, own: Ints) -> Ints:
+    def _said(self, adversary: Adversary, seen: Ints, own: Ints) -> Ints:
         """(input,): its final vote, by its observation, first vote and the truth."""
         right = np.full(len(own), NO_VOTE) if self.truth is None else self.truth
-        lies = liar.lies_on(len(own))
+        lies = adversary.lies_on(len(own))
         cases, which = np.unique(np.stack([seen, own, right, lies]), axis=1, return_inverse=True)
         said = [
-            (liar.answer if lie else liar.candid)(look, vote=vote, truth=true, classes=self.classes)
+            (adversary.answer if lie else adversary.candid)(look, vote=vote, truth=true, classes=self.classes)
             for look, vote, true, lie in cases.T.tolist()
         ]
         return np.array(said, dtype=np.int64)[which.ravel()]
 
 
-def _truth_for(truth: npt.ArrayLike | None, inputs: int, classes: int, liars: dict[int, Any]) -> Array | None:
+def _truth_for(
+    truth: npt.ArrayLike | None, inputs: int, classes: int, malicious: dict[int, Any]
+) -> Array | None:
     """The complete truth if an adversary must know it, else None."""
-    if truth is not None and not any(Knows.TRUTH in liar.knows for liar in liars.values()):
+    if truth is not None and not any(Knows.TRUTH in adversary.knows for adversary in malicious.values()):
         return None
-    return check_known_truth(truth, inputs, classes, liars)
+    return check_known_truth(truth, inputs, classes, malicious)
 
 
 def _numbers_with_lies(values: Array, adversaries: Mapping[int, NumberAdversary], seed: int) -> Array:

@@ -135,8 +135,8 @@ def deliberate(
     >>> votes = np.array([[1] * 5] * 9 + [[0] * 5] * 2)
     >>> deliberate(votes, Slush(k=5, alpha=3)).decision
     array([1, 1, 1, 1, 1])
-    >>> liars = {i: PerfectlyMalicious() for i in range(4)}
-    >>> deliberate(votes, Slush(k=5, alpha=3), adversaries=liars, truth=[1] * 5).decision
+    >>> malicious = {i: PerfectlyMalicious() for i in range(4)}
+    >>> deliberate(votes, Slush(k=5, alpha=3), adversaries=malicious, truth=[1] * 5).decision
     array([0, 0, 0, 0, 0])
 
     Three of five voted and deliberate among themselves. If the other two took part, nobody would get three
@@ -247,7 +247,7 @@ def deliberate_among(
     if len(place) < 2:
         raise ValueError(f"at least two participants must be able to answer: got {len(place)}")
     rows = list(place)
-    moved = {place[i]: _moved(liar, place) for i, liar in adversaries.items() if i in place}
+    moved = {place[i]: _moved(adversary, place) for i, adversary in adversaries.items() if i in place}
     if options.get("missing") == "absent" and (votes[rows] == NO_VOTE).any():
         return _absent_too(rows, votes, protocol, adversaries, sampling, options)
     outcome = deliberate(
@@ -286,13 +286,15 @@ def _among_all(
     honest[there] = outcome.honest
     run = outcome.run
     if isinstance(run, SnowRun):
-        mine = {i: liar for i, liar in adversaries.items() if i in there}
+        mine = {i: adversary for i, adversary in adversaries.items() if i in there}
         run = replace(run, there=np.array(there), cast=votes, adversaries=mine)
     return replace(outcome, decisions=decisions, honest=honest, run=run)
 
 
-def _moved(liar: Adversary, place: dict[int, int]) -> Adversary:
+def _moved(adversary: Adversary, place: dict[int, int]) -> Adversary:
     """The adversary; if it follows somebody, by the new number of that participant."""
-    if liar.follows is not None and liar.follows not in place:
-        raise ValueError(f"{type(liar).__name__} follows participant {liar.follows}, which cannot answer")
-    return liar.renumbered(place)
+    if adversary.follows is not None and adversary.follows not in place:
+        raise ValueError(
+            f"{type(adversary).__name__} follows participant {adversary.follows}, which cannot answer"
+        )
+    return adversary.renumbered(place)

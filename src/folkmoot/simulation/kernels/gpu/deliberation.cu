@@ -34,7 +34,7 @@ typedef signed char i8;
 
 #define NEVER 0xFFFFFFFFu
 #define IDLE -1ll    // the lane has no job
-#define TALLIES 8    // right, wrong, level, settled, rounds, queries; first votes: more right ones, as many
+#define TALLIES 8    // right, wrong, tied, converged, rounds, queries; first votes: more right ones, as many
 #define VOTING 11ull // the purpose of the streams that first votes come from (streams.py)
 
 // ---- random numbers: streams.py ------------------------------------------------------------------------------
