@@ -170,62 +170,12 @@ class ConsensusClassifier(ClassifierMixin, Moot):
 
     # ---- fitting -----------------------------------------------------------------------------
 
-    def fit(
-        self,
-        X: Any = None,
-        y: Any = None,
-        groups: Any = None,
-        *,
-        reference: Any = None,
-        progress: Progress | None = None,
-        **fit_params: Any,
-    ) -> Self:
-        """Let every participant fit a clone of its model on its own rows.
-
-        With ``prefit`` nothing is fitted, and X and y are optional: they only tell each participant how good
-        it is (all rows do, or those of its group).
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame, shape (row, feature), optional
-            The rows; or shape (row,): a list, array or Series of texts, or of other things that the models
-            take, which goes to them as it comes.
-        y : array-like, shape (row,), optional
-            Their labels.
-        groups : array-like, shape (row,), optional
-            The participant of each row. Default: rows are dealt into disjoint stratified shards.
-        reference : (X, y), optional
-            With peer review: public rows and their labels, which everybody takes for right.
-        progress : callable, optional
-            Called with (done, all) whenever a participant is fitted.
-        **fit_params : dict
-            ``sample_weight``, one number per row, reaches the models that take it. There is no other.
-
-        Returns
-        -------
-        ConsensusClassifier
-            The estimator, fitted.
-
-        Raises
-        ------
-        ValueError
-            If what is given does not fit together, such as fewer than two participants or classes, or an own
-            aggregation of prefit models without rows.
-
-        Warns
-        -----
-        ParticipantWarning
-            About single participants, such as one whose rows are all of one class.
-        ProtocolWarning
-            If ``protocol`` asks more peers than there are.
-        """
-        self._fit(X, y, groups, reference, progress, fit_params)
+    def _finish_fit(self) -> None:
         self._check_abstaining()
         if self._soft:
             unsure = [p.name for p in self.participants_ if not (p.constant or has_probabilities(p))]
             tell(unsure, "the model has no predict_proba, so its label is handed in instead")
         self._rounds().warn_if_scaled()  # raises for a protocol that these participants cannot follow
-        return self
 
     def learn_truth(self, X: Any, y: Any) -> Self:
         """Learn from inputs whose truth became known, as public validation rows of peer review.

@@ -68,10 +68,6 @@ class Moot(TransformerMixin, ConsensusEstimator):
         return None
 
     @abstractmethod
-    def fit(self, X: Any = None, y: Any = None, groups: Any = None) -> Self:
-        """Let every participant fit its model, or measure one that is fitted."""
-
-    @abstractmethod
     def _aggregation(self) -> Aggregation:
         """The aggregation, or the default."""
 
@@ -82,6 +78,9 @@ class Moot(TransformerMixin, ConsensusEstimator):
     @abstractmethod
     def _targets(self, X: Any, y: Any) -> tuple[Any, Array]:
         """Rows and targets, checked."""
+
+    def _finish_fit(self) -> None:
+        """Checks after ``fit``."""
 
     @abstractmethod
     def _learn_answers(self, y: Array | None) -> None:
@@ -126,15 +125,55 @@ class Moot(TransformerMixin, ConsensusEstimator):
             self.fit()
         check_is_fitted(self, "participants_")
 
-    def _fit(
+    def fit(
         self,
-        X: Any,
-        y: Any,
-        groups: Any,
-        reference: Any,
-        progress: Progress | None,
-        fit_params: dict[str, Any],
-    ) -> None:
+        X: Any = None,
+        y: Any = None,
+        groups: Any = None,
+        *,
+        reference: Any = None,
+        progress: Progress | None = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Let every participant fit a clone of its model on its own rows.
+
+        With ``prefit`` nothing is fitted. X and y are optional: by all rows, or those of its group, each
+        participant measures its model.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (row, feature), optional
+            The rows; or shape (row,): a list, array or Series of texts or other objects, unchanged for the
+            models.
+        y : array-like, shape (row,), optional
+            Their labels; of a regressor numbers, shape (row,) or (row, output).
+        groups : array-like, shape (row,), optional
+            The participant of each row. Default: rows are dealt into disjoint shards, stratified by y.
+        reference : (X, y), optional
+            With peer review: public rows with labels or numbers that all trust.
+        progress : callable, optional
+            Called with (done, all) whenever a participant is fitted.
+        **fit_params : dict
+            ``sample_weight``, one number per row, reaches the models that take it. There is no other.
+
+        Returns
+        -------
+        ConsensusClassifier or ConsensusRegressor
+            The estimator, fitted.
+
+        Raises
+        ------
+        ValueError
+            If arguments do not fit together, such as fewer than two participants or classes, or an own
+            aggregation of prefit models without rows.
+
+        Warns
+        -----
+        ParticipantWarning
+            About single participants, such as one whose rows are all of one class.
+        ProtocolWarning
+            If ``protocol`` asks more peers than there are.
+        """
         weights = self._weights(fit_params)
         refuse_name("y", y, "what is right")
         groups = None if groups is None else group_column(groups)
@@ -164,6 +203,8 @@ class Moot(TransformerMixin, ConsensusEstimator):
                 f"{type(self._aggregation()).__name__} needs rows that are shown: rows of at least 2, or a "
                 "reference"
             )
+        self._finish_fit()
+        return self
 
     def _join(self, X: Any, y: Any, groups: Any, draw: np.random.Generator) -> None:
         """Take prefit models; rows only measure them."""

@@ -109,54 +109,6 @@ class ConsensusRegressor(RegressorMixin, Moot):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: Any = None,
-        y: Any = None,
-        groups: Any = None,
-        *,
-        reference: Any = None,
-        progress: Progress | None = None,
-        **fit_params: Any,
-    ) -> Self:
-        """Let every participant fit a clone of its model on its own rows.
-
-        With ``prefit`` nothing is fitted, and X and y are optional: they only tell each participant how far
-        it is off.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame, shape (row, feature), optional
-            The rows; or shape (row,): texts, or other things that the models take.
-        y : array-like of float, shape (row,) or (row, output), optional
-            Their numbers.
-        groups : array-like, shape (row,), optional
-            The participant of each row. Default: rows are sorted by y and dealt out in turn.
-        reference : (X, y), optional
-            With peer review: public rows and their numbers, which everybody takes for right.
-        progress : callable, optional
-            Called with (done, all) whenever a participant is fitted.
-        **fit_params : dict
-            ``sample_weight``, one number per row, reaches the models that take it. There is no other.
-
-        Returns
-        -------
-        ConsensusRegressor
-            The estimator, fitted.
-
-        Raises
-        ------
-        ValueError
-            If what is given does not fit together, such as fewer than two participants.
-
-        Warns
-        -----
-        ParticipantWarning
-            About single participants, such as one whose model takes no sample weights.
-        """
-        self._fit(X, y, groups, reference, progress, fit_params)
-        return self
-
     def _aggregation(self) -> Aggregation:
         return TrimmedMean() if self.aggregation is None else rule_of(self.aggregation)
 
