@@ -73,7 +73,7 @@ GIVEN_BACK = {
     "ConsensusClassifier": "learning.participants.Participant",
     "ConsensusText": "texts.outcome.TextOutcome texts.outcome.Answered texts.outcome.Saying",
     "read_moot": "runs.learned.LearnedMoot",
-    "models.OpenAIModel": "models.usage.Usage models.remote.Said",
+    "models.OpenAIModel": "models.usage.Usage models.remote.ModelAnswer",
     "aggregate": "aggregation.interface.Answers",
     "compare": "comparing.report.Report comparing.report.Line comparing.metric.Metric "
     "comparing.participants.ParticipantTable comparing.participants.ParticipantRow "
@@ -84,8 +84,8 @@ GIVEN_BACK = {
     "Outcome": "outcome.Change outcome.PlainSlush outcome.Turn outcome.Turns",
     "PeerReview": "aggregation.interface.FinalVotes",
     "Council": "simulation.council.CouncilOutcome",
-    "explain": "explanation.explanation.Explanation explanation.explanation.Voice "
-    "explanation.explanation.ChangeOfMind explanation.explanation.Reply explanation.explanation.Unheard "
+    "explain": "explanation.explanation.Explanation explanation.explanation.Participation "
+    "explanation.explanation.ChangeOfMind explanation.explanation.Reply explanation.explanation.Uncounted "
     "explanation.closeness.Closeness",
     "play": "player.page.Player",
     "plan": "planning.plan_table.Plan planning.setting.PlannedSetting planning.plan_table.Broadcast "

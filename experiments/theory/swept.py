@@ -41,7 +41,7 @@ def swept_draws(
         sweep(
             every,
             rule,
-            talks=profiles,
+            repeats=profiles,
             rounds=rounds,
             sampling=Everyone(),
             seed=seed,
@@ -102,7 +102,7 @@ def played_settings(
                 Slush(k, alpha),
                 n=n,
                 byzantine=byzantine,
-                talks=talks,
+                repeats=talks,
                 rounds=rounds,
                 seed=own,
                 device=device,

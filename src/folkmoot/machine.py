@@ -1,4 +1,4 @@
-"""What this machine offers: cores, compiled functions, and packages beyond those that folkmoot needs."""
+"""The machine: cores, compiled functions, and optional packages."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Extra:
     modules : tuple of str
         The modules that it brings, by the names under which they are imported.
     purpose : str
-        What it is for.
+        Its purpose.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class Extra:
 EXTRAS: Final[dict[ExtraName, Extra]] = {
     "boost": Extra(("lightgbm", "xgboost"), "boosted trees in experiments/"),
     "data": Extra(("pooch", "pyarrow"), "downloads of datasets, and parquet files"),
-    "gpu": Extra(("cupy",), "talks on a GPU, by CUDA 13: device='cuda'"),
+    "gpu": Extra(("cupy",), "runs on a GPU, by CUDA 13: device='cuda'"),
     "gpu12": Extra(("cupy",), "the same by CUDA 12"),
     "onnx": Extra(("onnxruntime",), "nodes with a model in an .onnx file"),
     "page": Extra(("prometheus_client", "starlette", "uvicorn"), "a node's socket, page and metrics"),
@@ -127,7 +127,7 @@ def to_install(extra: ExtraName) -> str:
     Returns
     -------
     str
-        What to type.
+        The command.
 
     Examples
     --------

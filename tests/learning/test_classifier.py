@@ -284,7 +284,7 @@ def test_what_is_explained_is_what_was_answered() -> None:
         assert why.answer == said[decided.argmax()]
         left = np.flatnonzero(~decided)
         if left.size:
-            assert "all the same" in str(moot.why(X[900:], int(left[0])))
+            assert "predict still names" in str(moot.why(X[900:], int(left[0])))
 
 
 @parametrize_with_checks(  # type: ignore[untyped-decorator]

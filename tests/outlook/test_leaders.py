@@ -16,7 +16,7 @@ from folkmoot.adversaries.interface import Adversary
 from folkmoot.outcome import Schedule
 from folkmoot.outlook import Leaders
 from folkmoot.outlook.leaders import leader_order, leader_sample, simulated_salts
-from folkmoot.outlook.talk import led
+from folkmoot.outlook.rounds import led
 from support.oracles import simulation
 from support.oracles.leaders import law_of_leaders
 from support.statistics_of_agreement import assert_law, counted

@@ -315,7 +315,7 @@ def test_many_silent_adversaries_need_little_memory() -> None:
     setting = Setting.checked(
         votes, Slush(10, 6), {i: Silent() for i in range(f)}, None, Others(), "one", 5, None
     )
-    assert setting.liars.answers.nbytes <= 2 * f
+    assert setting.malicious.answers.nbytes <= 2 * f
 
 
 def test_progress_reaches_the_end() -> None:

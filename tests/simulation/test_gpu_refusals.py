@@ -49,7 +49,7 @@ def test_no_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModuleNotFoundError, match=r"CUDA needs CuPy.*folkmoot\[gpu\].*folkmoot\[gpu12\]"):
         deliberate(VOTES, Slush(3, 2), device="cuda")
     with pytest.raises(ModuleNotFoundError, match="CUDA needs CuPy"):
-        sweep(0.6, Slush(3, 2), n=N, talks=5, device="cuda")
+        sweep(0.6, Slush(3, 2), n=N, repeats=5, device="cuda")
     assert "\n" not in (cuda.why_not() or "\n")
 
 

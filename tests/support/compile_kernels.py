@@ -37,7 +37,7 @@ def main() -> None:
         deliberate(votes, protocol, sampling=law, batch=batch, rounds=5, adversaries=adversaries, truth=truth)
     deliberate(votes, Slush(5, 3), rounds=5, record=True)
     deliberate(votes, Slush(5, 3), rounds=5, schedule="lockstep")
-    sweep(0.6, Slush(5, 3), n=12, talks=5, rounds=5)
+    sweep(0.6, Slush(5, 3), n=12, repeats=5, rounds=5)
     next(islice(SlushChain(302, 4, 3).by_round(150), 1, None))
     assert LocalSlushChain([3, 3, 4, 4, 4], 5).accuracy([0.6] * 5) > 0
 

@@ -110,7 +110,7 @@ def talks() -> Iterator[tuple[str, bytes]]:
             ),
         )
     swept = sweep(
-        rng.random((3, N)), Slush(7, 4), byzantine=2, talks=50, rounds=20, threads=1, keep="decisions"
+        rng.random((3, N)), Slush(7, 4), byzantine=2, repeats=50, rounds=20, threads=1, keep="decisions"
     )
     assert swept.decisions is not None
     yield "sweep", np.ascontiguousarray(swept.decisions).tobytes()

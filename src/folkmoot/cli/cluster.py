@@ -1,4 +1,4 @@
-"""``folkmoot cluster``: clusterings from a file, the agreed one beside what a centre makes of them."""
+"""``folkmoot cluster``: clusterings from a file, the agreed one beside central rules."""
 
 from __future__ import annotations
 
@@ -154,15 +154,15 @@ def _adversaries(n: int, count: int, attack: str, seed: int) -> dict[int, Partit
 
     if attack not in PARTITION_ATTACKS:
         raise ValueError(f"--attack must be one of {', '.join(PARTITION_ATTACKS)}: got {attack!r}")
-    _, liars = checks.population(n, count)
+    _, malicious = checks.population(n, count)
     order = np.random.default_rng(seed).permutation(n).tolist()
-    return dict.fromkeys(order[:liars], PARTITION_ATTACKS[attack])
+    return dict.fromkeys(order[:malicious], PARTITION_ATTACKS[attack])
 
 
 def _rows(
     table: PartitionTable, agreed: Clustering, adversaries: dict[int, PartitionAdversary], seed: int
 ) -> list[tuple[Any, ...]]:
-    """Who decides, its mean index with the honest partitions, and with the truth if there is one."""
+    """Each rule with its mean index with the honest partitions, and with the truth if there is one."""
     import numpy as np
 
     from folkmoot.clustering.adversaries import partitions_handed_in
@@ -212,20 +212,20 @@ def _as_dict(
 ) -> dict[str, Any]:
     from folkmoot.cli.output import json_key
 
-    told = agreed.to_dict()
-    told["objects"] = table.objects
+    facts = agreed.to_dict()
+    facts["objects"] = table.objects
     scores = {
         json_key(name): {"participants": values[0], "truth": values[1] if len(values) > 1 else None}
         for name, *values in rows
     }
-    return {**told, "scores": scores, "warnings": notes}
+    return {**facts, "scores": scores, "warnings": notes}
 
 
 def _print_participants(agreed: Clustering) -> None:
-    told = agreed.to_dict()["participants"]
+    rows = agreed.to_dict()["participants"]
     print_table(
         "participants",
-        ["name", "like the agreed one", "voice", "anchored", "holds the agreed label on"],
+        ["name", "like the agreed one", "effective votes", "judge", "holds the agreed label on"],
         [
             [
                 each["name"],
@@ -234,9 +234,9 @@ def _print_participants(agreed: Clustering) -> None:
                 "yes" if each["anchored"] else "no" if each["honest"] else "lies",
                 "-" if each["holds"] is None else f"{each['holds']:.1%}",
             ]
-            for each in told
+            for each in rows
         ],
-        left=("anchored",),
+        left=("judge",),
     )
 
 

@@ -225,13 +225,13 @@ def _reason(report: Report, place: int, task: str) -> Explanation:
     return explain(report.outcome, place, called=task)
 
 
-def _check_options(protocol: str, believe: str | None, page: Path | None, **talk: Any) -> None:
+def _check_options(protocol: str, believe: str | None, page: Path | None, **of_rounds: Any) -> None:
     """Options that do not go together."""
     if protocol != COUNCIL:
         if believe is not None:
             raise ValueError(f"--believe is for --protocol council: leave it out with --protocol {protocol}")
         return
-    given = next((name for name, value in talk.items() if value is not None), None)
+    given = next((name for name, value in of_rounds.items() if value is not None), None)
     given = "play" if given is None and page is not None else given
     if given is not None:
         raise ValueError(f"--{given} is for protocols with rounds: add --protocol slush, or leave it out")
@@ -314,10 +314,10 @@ def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[i
 
     if attack not in ATTACKS:
         raise ValueError(f"--attack must be one of {', '.join(ATTACKS)}: got {attack!r}")
-    participants, liars = checks.population(len(table.workers), count, argument="adversaries")
+    participants, malicious = checks.population(len(table.workers), count, argument="adversaries")
     checks.integer("seed", seed, least=0)
     kind = ATTACKS[attack]
-    if liars and Knows.TRUTH in kind.knows:
+    if malicious and Knows.TRUTH in kind.knows:
         if table.truth is None:
             raise ValueError(f"--attack {attack} must know the truth: give --truth TRUTH.csv")
         unknown = [task for task, right in zip(table.tasks, table.truth, strict=True) if right < 0]
@@ -326,7 +326,7 @@ def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[i
                 f"--attack {attack} must know every truth: --truth does not name task {unknown[0]!r}"
             )
     order = np.random.default_rng(seed).permutation(participants).tolist()
-    return {i: kind.against(order[liars]) for i in order[:liars]}
+    return {i: kind.against(order[malicious]) for i in order[:malicious]}
 
 
 def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What ``learn`` and ``predict`` print and write: the study, and a row for each answer."""
+"""Output of ``learn`` and ``predict``: the study, and a row for each answer."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def print_learned(study: Study, scores: Sequence[str]) -> None:
 
 
 def _print_improved(found: Improvement) -> None:
-    """What the models gained on own rows, who kept an old one, and what everybody showed for it."""
+    """Gains on own rows, participants that kept the old model, and the rows shown for it."""
     (before, after), (least, least_after) = found.mean, found.worst
     shown = max(each.shown for each in found.changes)
     refused = [f"  {name} keeps its old model: {why}" for name, why in found.refused.items()]
@@ -98,7 +98,7 @@ def _print_improved(found: Improvement) -> None:
 
 
 def truths(data: MootData) -> list[str]:
-    """What is right of each test row, as the file has it."""
+    """The truth of each test row, as in the file."""
     if data.y_test is None:
         return []
     return [f"{y:g}" for y in data.y_test] if data.numeric else data.classes[data.y_test].tolist()

@@ -147,17 +147,17 @@ class ListingCommand(TyperCommand):
     def naming(self) -> Iterator[None]:
         """Meanwhile the help of the options has the names that there are now."""
         helps = {option: str(getattr(option, "help", None) or "") for option in self.params}
-        helps = {option: told for option, told in helps.items() if "{" in told}
-        for option, told in helps.items():
+        helps = {option: help_text for option, help_text in helps.items() if "{" in help_text}
+        for option, help_text in helps.items():
             for mark, (module, names) in LISTS.items():
-                if mark in told:
-                    told = told.replace(mark, ", ".join(getattr(import_module(module), names)))
-            vars(option)["help"] = told
+                if mark in help_text:
+                    help_text = help_text.replace(mark, ", ".join(getattr(import_module(module), names)))
+            vars(option)["help"] = help_text
         try:
             yield
         finally:
-            for option, told in helps.items():
-                vars(option)["help"] = told
+            for option, help_text in helps.items():
+                vars(option)["help"] = help_text
 
 
 def device_called(typed: str) -> DeviceName:

@@ -67,7 +67,7 @@ def _draw(system: QuorumSystem, found: Analysis, title: Callable[[str], str], pa
 
 
 def _tell(system: QuorumSystem, found: Analysis, listed: NodeList, json: bool) -> None:
-    """What was found, for people or for machines."""
+    """The findings, for people or for machines."""
     title = listed.title
     if json:
         names = {key: title(key) for key in system.names}
@@ -81,8 +81,8 @@ def _tell(system: QuorumSystem, found: Analysis, listed: NodeList, json: bool) -
         ("fewest whose lies split it", found.splitting_sets),
     ):
         rows.append((what, *_smallest(sets_found, title)))
-    if found.liars:
-        rows.append(("... if they misstate their sets", *_smallest(found.liars, title)))
+    if found.misstating_sets:
+        rows.append(("... if they misstate their sets", *_smallest(found.misstating_sets, title)))
     if found.disjoint is not None:
         for which, quorum in zip(("one quorum", "another, which shares nobody"), found.disjoint, strict=True):
             rows.append((which, str(len(quorum)), _names(quorum, title)))

@@ -1,4 +1,4 @@
-"""Consensus clustering by a centre: everybody's partitions in, one partition out, nobody suspected.
+"""Consensus clustering by a central aggregator that trusts all partitions.
 
 * Evidence accumulation: A. Fred and A. K. Jain, "Combining multiple clusterings using evidence accumulation",
   IEEE TPAMI 27 (2005): the share of participants that put two objects together is their similarity, and
@@ -55,7 +55,7 @@ def evidence_accumulation(partitions: npt.ArrayLike, n_clusters: int) -> Ints:
     partitions : array-like of int, shape (participant, object)
         The cluster of each object by each participant; -1 for one that it has not seen.
     n_clusters : int
-        How many clusters to make at most.
+        The largest number of clusters.
 
     Returns
     -------
@@ -114,9 +114,9 @@ def bipartite_consensus(
     partitions : array-like of int, shape (participant, object)
         The cluster of each object by each participant; -1 for one that it has not seen.
     n_clusters : int
-        How many clusters to make at most.
+        The largest number of clusters.
     weights : array-like of float, shape (participant,), optional
-        How much each participant's clusters count. Default: all the same.
+        Weights of the participants. Default: equal.
 
     Returns
     -------

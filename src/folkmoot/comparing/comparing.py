@@ -87,15 +87,15 @@ def compare(
     names : sequence of str, optional
         The participants' names. Default: "participant 0" and so on.
     labels : sequence, optional
-        What the classes are called, one for each.
+        Names of the classes.
     classes : int, optional
         The number of classes. Default: that of ``labels``, or one more than the largest in votes and truth.
     repeats : int, optional
-        How many times to run a protocol that draws. Default: 10.
+        Repetitions of a protocol that draws. Default: 10.
     seed : int, default 0
         Seeds what protocols, adversaries and aggregations draw.
     missing : {"absent", "present"}, default "absent"
-        What a participant without a vote does, as in ``deliberate``.
+        Participation without a vote, as in ``deliberate``.
     progress : callable, optional
         Called with (done, all) as the work goes on.
     **run : dict
@@ -118,8 +118,8 @@ def compare(
     >>> from folkmoot.aggregation import DawidSkene
     >>> from folkmoot.datasets import homogeneous_votes
     >>> votes, truth, _ = homogeneous_votes(9, p=0.8, inputs=300)
-    >>> liars = {i: PerfectlyMalicious() for i in range(3)}
-    >>> report = compare(votes, truth=truth, adversaries=liars, aggregation=DawidSkene())
+    >>> malicious = {i: PerfectlyMalicious() for i in range(3)}
+    >>> report = compare(votes, truth=truth, adversaries=malicious, aggregation=DawidSkene())
     >>> round(report.score("majority"), 1), round(report.score(), 1)
     (0.7, 1.0)
     >>> report = compare(votes, Slush(k=5, alpha=3), truth=truth)
@@ -199,15 +199,15 @@ def report_on(
     names : sequence of str, optional
         The participants' names. Default: those of the outcome.
     labels : sequence, optional
-        What the classes are called. Default: those of the outcome.
+        Names of the classes. Default: those of the outcome.
     faults : mapping of int to str, optional
-        Who could not answer, and why. Default: those of the outcome.
+        Participants that could not answer, and why. Default: those of the outcome.
     predicted : ndarray, shape (input[, output]), optional
-        What is answered in the end, where that fills what was left open: the consensus is scored by it.
+        Final answers, if they fill undecided inputs: the consensus is scored by these.
     filled : str, default ""
         How ties were filled, in words.
     likely : ndarray of float, shape (input, class), optional
-        How likely each class is found. Default: the shares of the answer.
+        Class probabilities. Default: the shares of the answer.
     how : str, optional
         Protocol and aggregation in words. Default: those of the outcome.
     groups : ndarray, shape (input,), optional
@@ -293,7 +293,7 @@ def report_on(
 
 
 def _told(main: Outcome, called: Sequence[str]) -> str:
-    """How the aggregation was chosen, and for whom it is better not to join."""
+    """The choice of the aggregation, and participants that should not join."""
     if not isinstance(main, CouncilOutcome) or main.final is None:
         return ""
     alone = [called[i] for i in main.final.alone]
@@ -514,9 +514,9 @@ def _answered(
 def _agreed_lines(
     metric: Metric, name: str, outcome: Outcome, right: Array | None, judged: Bools, predicted: Array | None
 ) -> list[Line]:
-    """What was agreed on, and with an own aggregation the mean of the honest final votes beside it."""
+    """The consensus, and with an own aggregation the mean of the honest final votes beside it."""
     if not isinstance(outcome, CouncilOutcome):
-        return [_talked(metric, name, outcome, right, judged, predicted)]
+        return [_rounds_line(metric, name, outcome, right, judged, predicted)]
     lines = []
     agreed = _answered(metric, name, outcome.aggregated, right, judged)
     if predicted is not None:
@@ -543,19 +543,19 @@ def _agreed_lines(
     return [*lines, agreed]
 
 
-def _talked(
+def _rounds_line(
     metric: Metric, name: str, outcome: Outcome, right: Array | None, judged: Bools, predicted: Array | None
 ) -> Line:
     """The line of a protocol with rounds: the mean over its repetitions."""
     decided = np.atleast_2d(outcome.decision)
-    level = outcome.tied.reshape(*decided.shape, -1)
+    tied = outcome.tied.reshape(*decided.shape, -1)
     each = None
     if predicted is not None:
         each = None if right is None else metric.each(predicted[judged], right[judged])
     elif right is not None:
         scored = np.where(judged, right, NO_VOTE)
-        each = right_by_input(decided, scored, level).reshape(len(decided), -1).mean(axis=0)
-    ties = float(level.any(axis=-1).sum() / len(decided))
+        each = right_by_input(decided, scored, tied).reshape(len(decided), -1).mean(axis=0)
+    ties = float(tied.any(axis=-1).sum() / len(decided))
     held = decided if predicted is None else predicted
     return _line(metric, name, each, right, judged, coverage=_coverage(held), ties=ties, answers=held)
 
@@ -595,7 +595,7 @@ def _certainty(
     likely: Floats | None,
     labels: Any,
 ) -> Certainty | None:
-    """How likely each class was found, for pictures; None without truth, or of numbers."""
+    """Class probabilities for pictures; None without truth, or of numbers."""
     if right is None or not outcome.classes or outcome.classes * int(judged.sum()) > _MOST_LIKELY:
         return None
     if likely is None:

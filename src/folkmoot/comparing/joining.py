@@ -33,7 +33,7 @@ class JoinedRow:
     group : str
         Its name.
     rows : int
-        How many inputs of it there are.
+        The number of its inputs.
     alone : float
         The score of its own model on them.
     together : float
@@ -43,7 +43,7 @@ class JoinedRow:
     lost : int
         On how many its own model is better.
     p_value : float
-        How likely so uneven a split, or a more uneven one, would be if joining changed nothing.
+        The probability of so uneven a split, or a more uneven one, if joining changed nothing.
     verdict : str
         "worth it", "better alone", or "no difference seen", at p below 0.05.
 
@@ -77,11 +77,11 @@ class Joining:
     rows : tuple of JoinedRow
         A row for each group that has a participant and inputs.
     metric : Metric
-        What the scores are.
+        The metric of the scores.
     overall : JoinedRow or None
         All these inputs at once; None if there are none.
     strangers : int, default 0
-        How many inputs are of no participant's group, and so stand nowhere in the table.
+        Inputs of no participant's group, which are not in the table.
 
     Examples
     --------
@@ -148,14 +148,14 @@ class Joining:
 
     @property
     def title(self) -> str:
-        """What is compared."""
+        """The comparison in words."""
         return (
             f"Is joining worth it? The {self.metric.name} of each group's own model, and of the moot, on "
             "that group's rows"
         )
 
     def notes(self, shown: int, how: str) -> list[str]:
-        """Which test it is, what a few small p mean, and what is not shown."""
+        """The test, the meaning of a few small p, and the rows left out."""
         more = len(self.rows) - shown
         lines = [f"... and {more} more: {how}"] if more else []
         if not self.rows:
@@ -201,9 +201,9 @@ def compare_alone(
     table : ndarray, shape (participant, input[, output])
         Each participant's own classes, -1 for none, or numbers, NaN for none.
     answer : ndarray, shape (input[, output])
-        What the moot answers.
+        The answers of the moot.
     truth : ndarray, shape (input[, output])
-        What is right.
+        The truth.
     groups : sequence, shape (input,)
         The group of each input; what it is called as text is looked up among ``names``.
     names : sequence of str

@@ -1,4 +1,4 @@
-"""How good participants are: by the truth, or else as Dawid-Skene estimates it."""
+"""Accuracy of participants: by the truth, or else estimated by Dawid-Skene."""
 
 from __future__ import annotations
 

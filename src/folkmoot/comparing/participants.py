@@ -62,13 +62,13 @@ class ParticipantRow:
     holdout : float or None
         The same score on labelled rows that it kept for itself; None without any.
     held_out : int
-        How many rows these are.
+        The number of rows.
     weight : float or None
-        What its vote counts for by the median of the others, where votes are weighed.
+        The median weight that others give its vote, if votes are weighted.
     estimated : float or None
         Its accuracy as the aggregation estimates it, such as Dawid-Skene.
     finding : str
-        What is odd about it, such as "always wrong (0 of 60 right)"; "" for nothing.
+        A remark, such as "always wrong (0 of 60 right)"; "" for none.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class ParticipantTable:
     rows : tuple of ParticipantRow
         A row for each participant.
     metric : Metric
-        What the scores are.
+        The metric of the scores.
 
     Examples
     --------
@@ -148,7 +148,7 @@ class ParticipantTable:
 
     @property
     def findings(self) -> dict[str, str]:
-        """What is odd about whom, by name."""
+        """Remarks on participants, by name."""
         return {row.name: row.finding for row in self.rows if row.finding}
 
     def brief(self, most: int = SHOWN) -> tuple[ParticipantRow, ...]:
@@ -169,7 +169,7 @@ class ParticipantTable:
 
     @property
     def title(self) -> str:
-        """How many there are, and how many are odd."""
+        """The numbers of participants and of odd ones."""
         odd = len(self.findings)
         return f"{len(self.rows)} participants{f', {odd} with a finding' if odd else ''}"
 

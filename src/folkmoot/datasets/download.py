@@ -35,14 +35,14 @@ class DownloadError(OSError):
 
 
 class Pointer(NamedTuple):
-    """What a file must be: the SHA-256 of its bytes, and their number (None if unknown)."""
+    """The expected SHA-256 and size of a file (None if unknown)."""
 
     sha256: str
     size: int | None
 
 
 def cache_folder(cache: str | os.PathLike[str] | None = None) -> Path:
-    """Where downloads are kept: ``cache``, else $FOLKMOOT_DATA, else the user's cache of this system."""
+    """The folder of downloads: ``cache``, else $FOLKMOOT_DATA, else the user's cache of this system."""
     if cache is not None:
         return Path(cache).expanduser()
     if os.environ.get("FOLKMOOT_DATA"):

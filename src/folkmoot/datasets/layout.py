@@ -1,4 +1,4 @@
-"""How the columns of a table become features: numbers as they are, words numbered, texts as they are.
+"""Columns of a table as features: numbers and texts unchanged, words numbered.
 
 A moot that learnt from one table reads the rows of another by the same ``Layout``.
 """
@@ -27,7 +27,7 @@ _COUNTED: Final = 10  # rows from which on 1, 2, 3, ... is a count of them and n
 
 @dataclass(frozen=True)
 class Layout:
-    """Which columns of a table are features, and of what kind.
+    """The columns of a table that are features, and their kinds.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def _about_missing(sheet: Sheet, missing: list[str], extra: list[str]) -> str:
 
 
 def layout_of(sheet: Sheet, target: str, group: str, drop: Sequence[str]) -> Layout:
-    """What each column is; warnings name those that are left out, that count rows, or that look like ids."""
+    """The kind of each column; warnings name those that are left out, count rows, or look like ids."""
     features = [name for name in sheet.columns if name not in (target, group, *drop)]
     empty = [name for name in features if all(cell.lower() in MISSING for cell in sheet.column(name))]
     if empty:

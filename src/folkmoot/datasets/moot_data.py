@@ -1,4 +1,4 @@
-"""What every loader returns: rows, labels and whose row it is."""
+"""``MootData``, the result of every loader: rows, labels and participants."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class MootData:
 
     @property
     def participants(self) -> Array:
-        """Who takes part, sorted."""
+        """The participants, sorted."""
         return np.unique(self.groups)
 
     def rows(self, group: object) -> Ints:

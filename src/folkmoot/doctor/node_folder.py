@@ -1,6 +1,6 @@
 """The folder of a node: whose it is, who can read it, whether its files hold, and whether it could start.
 
-Of a node that runs its door is asked. Else its database is looked through, its model is loaded and its peers
+A running node is asked over its socket. Otherwise its database is read, its model is loaded and its peers
 are dialled, by the roster in force. As another user nothing is opened: a file that it made here could keep
 the node from starting.
 """

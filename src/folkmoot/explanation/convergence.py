@@ -26,7 +26,7 @@ def plot_convergence(outcome: Outcome, ax: Any = None) -> Figure:
     outcome : Outcome
         What ``deliberate(..., record=True)`` came to.
     ax : matplotlib.axes.Axes, optional
-        Where to draw. Default: in a figure of its own.
+        The axes to draw in. Default: a new figure.
 
     Returns
     -------

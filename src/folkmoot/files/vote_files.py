@@ -159,10 +159,10 @@ def read_votes(
         raise ValueError(f"{_called(votes)}: all votes are {labels[0]!r}; there is nothing to deliberate")
     table = np.full((len(workers), len(cast.tasks)), NO_VOTE, dtype=np.int64)
     table[_places(cast.workers, workers)[cast.by], cast.on] = _places(cast.labels, labels)[cast.said]
-    colour = {name: i for i, name in enumerate(labels)}
+    number = {name: i for i, name in enumerate(labels)}
 
     def known(named: dict[str, str]) -> Ints:
-        return np.array([colour[named[t]] if t in named else NO_VOTE for t in cast.tasks], dtype=np.int64)
+        return np.array([number[named[t]] if t in named else NO_VOTE for t in cast.tasks], dtype=np.int64)
 
     return VoteTable(
         table,
@@ -176,7 +176,7 @@ def read_votes(
 
 
 class NamedVotes(NamedTuple):
-    """What ``deliberate`` and ``compare`` make of tables: votes, with names of participants and classes."""
+    """Votes of a table, with names of participants and classes."""
 
     votes: Array
     names: list[str]
@@ -186,7 +186,7 @@ class NamedVotes(NamedTuple):
 
 
 def named_votes(votes: Any, truth: Any = None) -> NamedVotes | None:
-    """What a ``VoteTable`` or a data frame holds; None for anything else.
+    """The votes of a ``VoteTable`` or a data frame; None for anything else.
 
     A frame of numbers, some of them with decimals, is one of numbers: a row per input and a column per
     participant. Any other is read by ``read_votes``.
@@ -515,7 +515,7 @@ def _voted_on(told: dict[str, str], cast: _Cast, kind: str, file: Any, votes: An
 
 
 def _places(numbered: dict[str, int], ordered: list[str]) -> Ints:
-    """Where each name that was numbered stands in the order."""
+    """The place of each numbered name in the order."""
     place = {name: i for i, name in enumerate(ordered)}
     return np.array([place[name] for name in numbered], dtype=np.int64)
 

@@ -1,6 +1,6 @@
-"""What a participant knows by itself when models improve each other: its labelled rows (docs/improve.md).
+"""Labelled rows of a participant in ``improve`` (docs/improve.md).
 
-They tell whom to believe about a pool, and afterwards whether to take the model that comes of it.
+By these it weighs its peers on a pool, and decides whether to keep its new model.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _GAIN: Final = 0.06  # of the pool: what labels promising less bring is lost in 
 
 @dataclass(frozen=True, eq=False)
 class OwnRows:
-    """What a participant knows by itself: which inputs are its check rows, their labels, its class counts.
+    """A participant's own knowledge: its validation rows, their labels, its class counts.
 
     Parameters
     ----------
     places : ndarray of int, shape (row,)
-        Where its check rows are among the inputs that all answer.
+        Places of its validation rows among the inputs that all answer.
     labels : ndarray of int, shape (row,)
         Their right classes.
     counts : ndarray of float, shape (class,)
-        How many of all its rows, shown or not, are of each class.
+        All its rows, shown or not, by class.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class OwnRows:
     counts: Floats
 
     def half(self, side: int) -> OwnRows:
-        """Every other check row of each class: what is known without the others.
+        """Every other validation row of each class.
 
         Parameters
         ----------
@@ -71,7 +71,7 @@ class OwnRows:
 
     @property
     def why_not(self) -> str | None:
-        """Why these rows cannot tell whom to believe; None if they can, or if there are no check rows."""
+        """Why these rows cannot weigh peers; None if they can, or if there are no validation rows."""
         if (self.counts > 0).sum() < 2:
             return "its rows are of one class only, so it cannot tell who is right"
         return None
@@ -95,20 +95,20 @@ def speaks_against(
     metric : Metric
         ``ACCURACY`` of labels, or ``ERROR`` of numbers.
     before : ndarray of float, shape (row,)
-        What the old model scores on own rows that it has not seen: right or not, or the squared error.
+        Scores of the old model on own unseen rows: right or not, or the squared error.
     after : ndarray of float, shape (row,)
         The same of the new one.
     idle : float
-        What a model that knows nothing scores: how often chance is right, or the squared error of the mean.
+        The score of a model without knowledge: of chance, or the squared error of the mean.
     footing : (float, float, float), default (1, 1, 1)
-        What labels rest on: the share of them that either half of the rows comes to, too; the share that
-        others have announced, by what they count for; how much more of the pool they are expected to get
+        The support of the labels: the share of them that either half of the rows comes to, too; the share
+        that others have announced, by what they count for; how much more of the pool they are expected to get
         right than the old model.
 
     Returns
     -------
     str or None
-        What speaks against it.
+        The reason against it.
 
     Examples
     --------

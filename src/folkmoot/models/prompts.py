@@ -63,7 +63,7 @@ def as_json(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What NumPy's values are in Python."""
+    """NumPy's values as those of Python."""
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(

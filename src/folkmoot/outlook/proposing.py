@@ -28,7 +28,7 @@ def propose(
     trust : array of float, shape (participant, peer) or (peer,)
         What each thinks of each, such as the weights of trust, or one record for all, such as accuracies.
     names : sequence of str, optional
-        What they are called; by default "0", "1", and so on.
+        Their names; by default "0", "1", and so on.
     most : int
         The most that a set names.
 

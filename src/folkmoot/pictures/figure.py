@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 
 class Picture(Figure):
-    """What every ``plot`` of the package returns if it is given no axes: a figure, to save or to show.
+    """The figure that every ``plot`` of the package returns without axes, to save or to show.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""How a member chooses among candidates: by its own model, by an embedding, or by staying with its own.
+"""Choice among candidates: by the member's model, by an embedding, or by staying with its own.
 
 These rules are a member's own business. Nobody computes them again, so they may use floats and models. A
 moot counts the choices that come of them (``folkmoot.aggregation.texts``).
@@ -40,7 +40,7 @@ _FENCED: Final = re.compile(r"```(?:json)?\s*\n(.*?)\n\s*```", re.DOTALL)
 
 
 class UnreadableError(ValueError):
-    """A reply is no choice. The message is one of a few fixed lines, which anybody may be told."""
+    """A reply is no choice. The message is one of a few fixed lines, which are public."""
 
 
 def shuffled(many: int, salt: bytes) -> list[int]:
@@ -58,7 +58,7 @@ def prompt_for(question: Any, texts: Sequence[str], order: Sequence[int]) -> str
     texts : sequence of str
         The candidates.
     order : sequence of int
-        In which order they are shown: the first is called 1.
+        The order of the candidates: the first is called 1.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def read_reply(reply: str, order: Sequence[int]) -> Choice:
     reply : str
         The model's words.
     order : sequence of int
-        In which order the candidates were shown to it.
+        The order of the candidates in its prompt.
 
     Returns
     -------

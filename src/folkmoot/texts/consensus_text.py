@@ -37,8 +37,8 @@ _GRACE: Final = 0.25  # seconds beyond the deadline: a model that minds it says 
 _MOST_TEXTS: Final = 10_000
 
 
-class Said(Protocol):
-    """An answer of a model, or the reason why it has none, such as ``folkmoot.models.remote.Said``."""
+class ModelAnswer(Protocol):
+    """An answer of a model, or the reason why it has none, such as ``folkmoot.models.remote.ModelAnswer``."""
 
     @property
     def label(self) -> Any:
@@ -46,7 +46,7 @@ class Said(Protocol):
 
     @property
     def reason(self) -> str:
-        """Why there is none: a line that anybody may be told."""
+        """Why there is none: a public line."""
 
     @property
     def detail(self) -> str:
@@ -56,10 +56,10 @@ class Said(Protocol):
 class TextModel(Protocol):
     """A model such as ``folkmoot.models.OpenAIModel``; ``until`` is a time of ``time.monotonic``."""
 
-    def answers(self, X: Any, *, until: float | None = None) -> Sequence[Said]:
+    def answers(self, X: Any, *, until: float | None = None) -> Sequence[ModelAnswer]:
         """Answer inputs."""
 
-    def say(self, prompts: Sequence[str], *, until: float | None = None) -> Sequence[Said]:
+    def say(self, prompts: Sequence[str], *, until: float | None = None) -> Sequence[ModelAnswer]:
         """Reply to prompts."""
 
 
@@ -84,13 +84,13 @@ class ConsensusText:
     embedding : callable, optional
         For ``"embedding"``: takes texts and returns an array (text, dimension). Default: TF-IDF.
     faults : int, optional
-        How many members may lie. Default: the largest number below a third.
+        The number of members that may lie. Default: the largest number below a third.
     least : int, default 0
         How many members must choose an answer. 0 is ``faults + 1``.
     seconds : float, default 60
         How long a request may take; proposals have half of it. A member that is slower has no vote.
     seed : int, default 0
-        Seeds the orders in which answers are shown.
+        Seeds the order of answers in prompts.
 
     Notes
     -----
@@ -194,8 +194,8 @@ class ConsensusText:
         )  # fmt: skip
 
     def _salt(self, place: int, question: Any) -> bytes:
-        told = json.dumps([self.seed, place, question])
-        return hashlib.sha256(told.encode()).digest()
+        key = json.dumps([self.seed, place, question])
+        return hashlib.sha256(key.encode()).digest()
 
     def _make_choices(
         self,
@@ -205,7 +205,7 @@ class ConsensusText:
         put: Callable[[int, Any], None],
         until: float,
     ) -> None:
-        """What a member chooses of each question's candidates."""
+        """The choice of a member among each question's candidates."""
         name, how = self.names[me], list(self._choose.values())[me]
         asks: list[tuple[int, list[int], str]] = []
         for k, (question, options) in enumerate(zip(questions, found, strict=True)):
@@ -231,7 +231,7 @@ class ConsensusText:
     def _all(
         self, jobs: Mapping[str, Callable[[Callable[[int, Any], None], float], None]], many: int, until: float
     ) -> list[list[Any]]:
-        """What each job puts for each question by then, all at the same time.
+        """The results of all jobs by then, run at the same time.
 
         A thread that does not end in time is left alone: it is a daemon, so it keeps nobody from leaving.
         """

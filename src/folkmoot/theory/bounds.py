@@ -16,7 +16,7 @@ def condorcet_bound(n: int, p: float) -> float:
     Parameters
     ----------
     n : int
-        How many vote.
+        The number of voters.
     p : float
         The accuracy of each of them, above 1/2.
 
@@ -80,9 +80,9 @@ def chvatal_bound(n: int, k: int, alpha: int, b: int) -> float:
     n : int
         Participants in all.
     k : int
-        How many of them are asked in a query, 1 <= k <= n.
+        Participants asked per query, 1 <= k <= n.
     alpha : int
-        How many equal answers make a colour win, k/2 < alpha <= k.
+        Equal answers that make a colour win, k/2 < alpha <= k.
     b : int
         How many participants are blue (right), ceil(n/2) <= b <= n.
 
@@ -103,7 +103,7 @@ def chvatal_bound(n: int, k: int, alpha: int, b: int) -> float:
     3.5e-05
     """
     everyone, blue = _blue_majority(n, b)
-    Everyone().urn(everyone, k)  # checks k <= n
+    Everyone().peer_count(everyone, k)  # checks k <= n
     size, threshold = checks.query(k, alpha)
     return math.exp(-2.0 * (threshold / size - 1.0 + blue / everyone) ** 2 * size)
 
@@ -114,9 +114,9 @@ def slush_lower_bound(k: int, alpha: int) -> float:
     Parameters
     ----------
     k : int
-        How many are asked in a query.
+        Participants asked per query.
     alpha : int
-        How many equal answers make a colour win, k/2 < alpha <= k.
+        Equal answers that make a colour win, k/2 < alpha <= k.
 
     Returns
     -------
@@ -201,7 +201,7 @@ def byzantine_asymmetry(n: int, b: int, byzantine: int) -> float:
     -------
     float
         A lower bound of R_b / B_{n-b}: how much likelier a blue majority loses than a red one of the same
-        size. It is 1 without liars.
+        size. It is 1 without Byzantine nodes.
 
     Examples
     --------

@@ -71,7 +71,7 @@ def log_control_ratio(chain: SlushChain, p: Accuracies) -> Floats:
 
     Examples
     --------
-    At p = 1/2 the talk neither helps nor harms: every ratio that exists is 1.
+    At p = 1/2 Slush neither helps nor harms: every ratio that exists is 1.
 
     >>> from folkmoot.theory import SlushChain
     >>> from folkmoot.theory.gap import log_control_ratio
@@ -146,7 +146,7 @@ def accuracy_gap(
     p : float or array-like of float, shape (honest,)
         The accuracy of every honest participant, or one value for each.
     delta : int, default 0
-        How many votes beyond a bare majority the vote needs.
+        Votes needed beyond a bare majority.
     q : float or Fraction, optional
         The share of the votes that it needs instead, 1/2 < q <= 1.
 
@@ -217,17 +217,17 @@ def threshold_accuracy(
     n : int
         Participants in all.
     k : int
-        How many of them are asked in a query.
+        Participants asked per query.
     alpha : int
-        How many equal answers make a colour win, k/2 < alpha <= k.
+        Equal answers that make a colour win, k/2 < alpha <= k.
     delta : int, optional
-        How many votes beyond a bare majority the vote needs. Default: 0, where a tie counts as one half.
+        Votes needed beyond a bare majority. Default: 0, where a tie counts as one half.
     q : float or Fraction, optional
         The share of the votes that it needs instead, 1/2 < q <= 1.
     byzantine : int, default 0
-        How many of the n always answer red (wrong).
+        Participants that always answer red (wrong).
     sampling : Everyone or Others, default Everyone()
-        Whom a participant asks: k of all n, the paper's law, or k of the others.
+        The sampling law: k of all n, the paper's law, or k of the others.
 
     Returns
     -------

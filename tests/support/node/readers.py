@@ -331,12 +331,14 @@ def _of_sandboxes() -> Iterator[Reader]:
     facts = _Facts(arrays[1], 3, ["x"], chances=True)
 
     def told(data: bytes) -> Any:
-        found = of_sandbox.decoded(data, of_sandbox.Told | of_sandbox.Failed)  # type: ignore[arg-type]
+        found = of_sandbox.decoded(data, of_sandbox.Loaded | of_sandbox.Failed)  # type: ignore[arg-type]
         return (
             found if isinstance(found, of_sandbox.Failed) else of_sandbox.decoded(bytes(found.facts), _Facts)
         )
 
-    yield Reader("facts of workers", told, [encode(of_sandbox.Told(msgspec.Raw(encode(facts)), ["warned"]))])
+    yield Reader(
+        "facts of workers", told, [encode(of_sandbox.Loaded(msgspec.Raw(encode(facts)), ["warned"]))]
+    )
 
 
 def _said_to_a_page(folder: Path) -> Iterator[Reader]:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from folkmoot.aggregation.rule import LARGEST
 from folkmoot.arrays import Array, Floats
 from folkmoot.checks import ArgumentError
-from folkmoot.files.skops_files import told
+from folkmoot.files.skops_files import error_text
 from folkmoot.files.tabular import shortened
 from folkmoot.models.labels import as_labels, label_text
 from folkmoot.node.service.choosing import Reply
@@ -478,7 +478,7 @@ class Model(ModelFacts):
                     return answer(rows, self._given)  # type: ignore[call-arg]
                 return answer(given(rows, self._given, framed=self._framed))
         except Exception as error:
-            said = str(error) if isinstance(error, WorkerError) else told(error)
+            said = str(error) if isinstance(error, WorkerError) else error_text(error)
             raise ValueError(
                 f"model {self.spec} must answer {_described(rows)}: it failed with {said}"
             ) from error
