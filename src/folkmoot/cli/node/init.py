@@ -128,7 +128,7 @@ def init(
 def _labels(path: Path) -> dict[str, str]:
     """What the moot calls each label of the model, as a file says."""
     from folkmoot.node.membership.fields import read_toml
-    from folkmoot.node.service.label_names import label_map
+    from folkmoot.node.service.model_table import label_map
 
     try:
         return label_map(read_toml(path))
@@ -142,12 +142,13 @@ def _schema(model: str, columns: Path | None, labels: dict[str, str] | None) -> 
 
     from folkmoot.files.tabular import open_table
     from folkmoot.node.service.holdout import LABEL
+    from folkmoot.node.service.model_table import ModelTable
     from folkmoot.node.service.models import load_model
     from folkmoot.node.service.schema_files import schema_beside
     from folkmoot.node.wire.schema import Column
 
     with TemporaryDirectory() as hidden:
-        loaded = load_model(model, hidden=Path(hidden), labels=labels)
+        loaded = load_model(ModelTable("file", model, labels=labels), hidden=Path(hidden))
         if schema_beside(model) is not None and columns is None:
             return ()  # the node finds that file by itself
         if columns is None:

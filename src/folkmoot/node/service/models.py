@@ -64,43 +64,26 @@ KINDS = "FILE.skops, FILE.onnx, FILE.pkl, FILE.joblib, FILE.toml or package.modu
 _OFF = 1e-3  # by how much probabilities of a row may miss 1: models of float32 do a little
 
 
-def load_model(
-    spec: str | ModelTable,
-    *,
-    allow: Sequence[str] = (),
-    trust_pickle: bool = False,
-    schema: Path | None = None,
-    hidden: Path | None = None,
-    labels: Sequence[str] | Mapping[str, str] | None = None,
-    columns: Sequence[str] | Mapping[str, str] | None = None,
-) -> Model:
-    """The model that ``spec`` names; ``allow`` has types that a skops file may hold besides harmless ones.
+def load_model(which: str | ModelTable, *, trust_pickle: bool = False, hidden: Path | None = None) -> Model:
+    """The model of a table of ``node.toml``; a text is a file, ``module:object`` or a file with a table.
 
-    A table of ``node.toml``, or a file of TOML that holds one, says all of this itself.
-
-    ``schema`` is a file that declares its columns; without one, that beside the model, if there is any.
     ``hidden`` is a folder: a model in a file is then loaded and asked in a sandbox, a process that cannot
     open it. One in Python is code of this machine's owner: it then has a process too, but it is not confined.
-    ``labels`` are
-    those that it knows, where it does not say so; or by each of its labels what the moot calls it.
-    ``columns`` are its columns in the same way.
     """
-    if isinstance(spec, ModelTable):
-        if spec.kind in SERVICES:
-            return _behind_service(spec, hidden)
-        return load_model(
-            spec.spec, allow=spec.allow, trust_pickle=trust_pickle, schema=spec.schema, hidden=hidden,
-            labels=spec.labels, columns=spec.columns,
-        )  # fmt: skip
-    if Path(spec).suffix.lower() == ".toml":
-        model = load_model(read_model_file(Path(spec)), trust_pickle=trust_pickle, hidden=hidden)
+    table = which if isinstance(which, ModelTable) else ModelTable("file", which)
+    declared, labels = table.schema, table.labels
+    if table.kind in SERVICES:
+        model, labels = _behind_service(table, hidden), None  # the service was told of them
     else:
-        model = _loaded(spec, allow, trust_pickle, hidden)
-    declared = schema if schema is not None else schema_beside(spec)
+        if table.spec.lower().endswith(".toml"):
+            model = load_model(read_model_file(Path(table.spec)), trust_pickle=trust_pickle, hidden=hidden)
+        else:
+            model = _loaded(table.spec, table.allow, trust_pickle, hidden)
+        declared = declared or schema_beside(table.spec)
     if declared is not None:
         model.declare(read_schema(declared), str(declared))
-    if columns is not None:
-        model.name_columns(columns)
+    if table.columns is not None:
+        model.name_columns(table.columns)
     if isinstance(labels, Mapping):
         model.rename(labels)
     elif labels is not None:
@@ -142,32 +125,17 @@ def _behind_service(table: ModelTable, hidden: Path | None) -> Model:
     from folkmoot.node.service.remote import Remote
 
     remote = Remote(table, hidden)
-    model = Model(
-        table.spec,
-        remote.predict,
-        labels=remote.labels,
-        names=list(table.columns or ()),
-        chances=None if remote.labels is None else remote.chances,
-        worker=remote.worker,
-        remote=remote,
-    )
-    if table.schema is not None:
-        model.declare(read_schema(table.schema), str(table.schema))
-    if table.columns is not None:
-        model.name_columns(table.columns)
-    return model
+    return Model(
+        table.spec, remote.predict, labels=remote.labels, names=list(table.columns or ()),
+        chances=None if remote.labels is None else remote.chances, worker=remote.worker, remote=remote,
+    )  # fmt: skip
 
 
 def _fitted(spec: str, found: Loaded, worker: Sandboxed[Any] | None = None) -> Model:
     return Model(
-        spec,
-        found.predict,
-        labels=found.labels,
-        columns=columns_of(spec, found.columns),
-        names=found.names,
-        chances=found.chances,
-        worker=worker,
-    )
+        spec, found.predict, labels=found.labels, columns=columns_of(spec, found.columns), names=found.names,
+        chances=found.chances, worker=worker,
+    )  # fmt: skip
 
 
 class ModelFacts:

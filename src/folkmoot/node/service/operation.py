@@ -110,14 +110,8 @@ def run(given: Operation, journal: Journal | None = None) -> None:
 def own_of(given: Operation) -> Own:
     """Model, holdout and weights as ``node.toml`` names them now."""
     told = read_node_file(given.folder)
-    model = load_model(
-        told.chosen_model(),
-        allow=told.allow,
-        trust_pickle=given.trust_pickle,
-        schema=told.schema,
-        hidden=given.folder if given.sandbox else None,
-        labels=told.labels,
-    )
+    hidden = given.folder if given.sandbox else None
+    model = load_model(told.chosen_model(), trust_pickle=given.trust_pickle, hidden=hidden)
     holdout = Holdout() if told.holdout is None else read_holdout(told.holdout, model)
     if told.policy.validation_rows and holdout.rows is None:
         raise ValueError(
