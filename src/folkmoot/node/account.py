@@ -48,83 +48,6 @@ NamedTerms = msgspec.defstruct(
 class Account(msgspec.Struct, frozen=True):
     """Everything that people ask about a motion, as one node knows it; participants by name.
 
-    Parameters
-    ----------
-    motion : str
-        Its name: the hash of its header, in hexadecimal.
-    moot : str
-        The digest of the roster that it was put under.
-    state : {"open", "decided", "stopped"}
-        Whether its answer is final here, or this node gave it up.
-    asker : str
-        Who put it.
-    created, opened : float
-        When, in seconds since 1970: by the asker's clock, and when this node heard of it.
-    inputs : int
-        How many inputs the asker wants decided.
-    answers : {"labels", "probabilities", "numbers", "text"}
-        What was asked for.
-    labels, columns : list of str
-        The possible answers, and what the columns of the inputs are called, if they have names.
-    rule : str
-        How the answer follows from the votes.
-    terms : Terms
-        On what terms it was put.
-    participants, faults, quorum, least : int
-        How many are in the roster, how many of them may lie, how many must sign what is agreed, and how many
-        first votes a label needs.
-    decisions : list of (str, float or None)
-        The label or number that the moot decided for each input; None where it decided none.
-    shares : list of (float or None)
-        For each input, of the votes that were counted, the share of the decision, or of the most common label
-        if there is none. None for numbers, and where nobody voted.
-    first_votes, final_votes : list of dict
-        For each input: how many voted for each label; of probabilities, their mean for each label; of
-        numbers the ``lowest``, ``median`` and ``highest``, and how many ``votes`` there are. Final votes on
-        probabilities are labels. Without final votes in the terms, theirs are empty.
-    undecided : int
-        Inputs without a decision.
-    why_undecided : list of (str or None)
-        Why there is none; None where there is one.
-    own_votes : list of (str, float or None)
-        What the model of this node voted at first on each input: a label (of probabilities the likeliest) or
-        a number. None where it has no vote, and everywhere in an account that no node tells.
-    effective_votes : float or None
-        How many independent votes the first votes on labels are worth, at least: they agree more than by
-        chance (``folkmoot.comparing``). None below 20 inputs and for numbers.
-    alike : list of list of str
-        Members whose first votes depart from the decisions together.
-    took_part : list of str
-        Whose first votes were agreed on.
-    silent, withheld, struck : list of str
-        Who did not commit to votes, who committed and did not reveal them, and who committed twice.
-    abstained : dict
-        Who took part without a vote on some inputs, and why.
-    refused : dict
-        Who told this node that it takes no part, and why.
-    evidence : dict
-        Against whom there is evidence, and what it did.
-    certified : bool
-        Whether there is a certificate.
-    invites : bool
-        Whether it asks for validation rows only; then nothing is decided.
-    rows : dict
-        How many validation rows of each participant were among the inputs.
-    seconds : float
-        How long it took here; of an open motion, nothing is known.
-    rounds : int
-        Rounds that this node asked in a talk.
-    bytes_sent, bytes_received : int
-        What it cost this node.
-    weights : dict
-        What first votes counted in this node's own final votes.
-    fell_back : str
-        Why its final votes are the plurality of first votes, where it might choose.
-    why : str
-        Why this node gave it up.
-    candidates : list of list of CandidateTold
-        For each input of a motion about texts: what was proposed, by whom, and who chose it.
-
     Examples
     --------
     >>> account = moot.ask([[61, 1]])  # doctest: +SKIP
@@ -132,48 +55,66 @@ class Account(msgspec.Struct, frozen=True):
     (['yes'], ['east'])
     """
 
-    motion: str
-    moot: str
-    state: State
-    asker: str
+    motion: str  # its name: the hash of its header, in hexadecimal
+    moot: str  # the digest of the roster that it was put under
+    state: State  # whether its answer is final here, or this node gave it up
+    asker: str  # who put it
+    # When, in seconds since 1970: by the asker's clock, and when this node heard of it.
     created: float
     opened: float
-    inputs: int
-    answers: Answers
+    inputs: int  # how many inputs the asker wants decided
+    answers: Answers  # what was asked for
+    # The possible answers, and what the columns of the inputs are called, if they have names.
     labels: list[str]
     columns: list[str]
-    rule: str
+    rule: str  # how the answer follows from the votes
+    # On what terms it was put.
     terms: NamedTerms  # type: ignore[valid-type]
+    # How many are in the roster, how many of them may lie, how many must sign what is agreed, and how
+    # many first votes a label needs.
     participants: int
     faults: int
     quorum: int
     least: int
+    # The label or number that the moot decided for each input; None where it decided none.
     decisions: list[str | float | None]
+    # For each input, of the votes that were counted, the share of the decision, or of the most common
+    # label if there is none. None for numbers, and where nobody voted.
     shares: list[float | None]
+    # For each input: how many voted for each label; of probabilities, their mean for each label; of
+    # numbers the ``lowest``, ``median`` and ``highest``, and how many ``votes`` there are. Final votes
+    # on probabilities are labels. Without final votes in the terms, theirs are empty.
     first_votes: list[Votes]
     final_votes: list[Votes]
-    undecided: int
-    why_undecided: list[str | None]
+    undecided: int  # inputs without a decision
+    why_undecided: list[str | None]  # why there is none; None where there is one
+    # What the model of this node voted at first on each input: a label (of probabilities the likeliest)
+    # or a number. None where it has no vote, and everywhere in an account that no node tells.
     own_votes: list[str | float | None]
+    # How many independent votes the first votes on labels are worth, at least: they agree more than by
+    # chance (``folkmoot.comparing``). None below 20 inputs and for numbers.
     effective_votes: float | None
-    alike: list[list[str]]
-    took_part: list[str]
+    alike: list[list[str]]  # members whose first votes depart from the decisions together
+    took_part: list[str]  # whose first votes were agreed on
+    # Who did not commit to votes, who committed and did not reveal them, and who committed twice.
     silent: list[str]
     withheld: list[str]
     struck: list[str]
-    abstained: dict[str, str]
-    refused: dict[str, str]
-    evidence: dict[str, str]
-    certified: bool
-    invites: bool
-    rows: dict[str, int]
-    seconds: float
-    rounds: int
+    abstained: dict[str, str]  # who took part without a vote on some inputs, and why
+    refused: dict[str, str]  # who told this node that it takes no part, and why
+    evidence: dict[str, str]  # against whom there is evidence, and what it did
+    certified: bool  # whether there is a certificate
+    invites: bool  # whether it asks for validation rows only; then nothing is decided
+    rows: dict[str, int]  # how many validation rows of each participant were among the inputs
+    seconds: float  # how long it took here; of an open motion, nothing is known
+    rounds: int  # rounds that this node asked in a talk
+    # What it cost this node.
     bytes_sent: int
     bytes_received: int
-    weights: dict[str, float]
-    fell_back: str
-    why: str
+    weights: dict[str, float]  # what first votes counted in this node's own final votes
+    fell_back: str  # why its final votes are the plurality of first votes, where it might choose
+    why: str  # why this node gave it up
+    # For each input of a motion about texts: what was proposed, by whom, and who chose it.
     candidates: list[list[CandidateTold]] = []
 
 

@@ -34,40 +34,24 @@ def _none() -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """What only this member knows. Labels are numbered as in the motion, and -1 is no vote; numbers are NaN.
+    """What only this member knows. Labels are numbered as in the motion, -1 is no vote; NaN is no number."""
 
-    Parameters
-    ----------
-    said, truth : ndarray, shape (row,)
-        What its own model said of rows that it held out, and what is right.
-    record, record_truth : ndarray, shapes (member, row) and (row,)
-        The first votes of all members of the moot on inputs of earlier motions whose truth it was told, and
-        the truth.
-    """
-
+    # What its own model said of rows that it held out, and what is right.
     said: Array = field(default_factory=_none)
     truth: Array = field(default_factory=_none)
+    # The first votes of all members of the moot on inputs of earlier motions whose truth it was told,
+    # and the truth.
     record: Array | None = None
     record_truth: Array = field(default_factory=_none)
 
 
 @dataclass(frozen=True, eq=False)
 class OwnVotes:
-    """Final votes of one member.
+    """Final votes of one member."""
 
-    Parameters
-    ----------
-    ballot : bytes
-        What it votes in the second poll.
-    weights : ndarray of float, shape (member,)
-        What each first vote counted for it.
-    why : str or None
-        Why it took the plurality of first votes instead, if it did.
-    """
-
-    ballot: bytes
-    weights: Floats
-    why: str | None
+    ballot: bytes  # what it votes in the second poll
+    weights: Floats  # what each first vote counted for it
+    why: str | None  # why it took the plurality of first votes instead, if it did
 
 
 def final_votes(

@@ -203,25 +203,16 @@ def own_rows(batch: Array, rows: Array, truths: Sequence[int]) -> dict[int, int]
 
 @dataclass(frozen=True, eq=False)
 class Reviewed:
-    """A table of first votes, taken apart.
+    """A table of first votes, taken apart."""
 
-    Parameters
-    ----------
-    asked : ndarray or None
-        (member, asked input, ...): votes on the asker's inputs, in its own order. None if the asker did not
-        reveal the order: then nobody knows which they are.
-    rows : ndarray
-        (member, row, ...): votes on validation rows.
-    truth, owner : ndarray of int, shape (row,)
-        What its owner says of each row, and whose it is.
-    asked_at, rows_at : ndarray of int, optional
-        Where the asker's inputs, and validation rows, stand among all inputs.
-    """
-
+    # (member, asked input, ...): votes on the asker's inputs, in its own order. None if the asker did
+    # not reveal the order: then nobody knows which they are.
     asked: Ints | None
-    rows: Ints
+    rows: Ints  # (member, row, ...): votes on validation rows
+    # What its owner says of each row, and whose it is.
     truth: Ints
     owner: Ints
+    # Where the asker's inputs, and validation rows, stand among all inputs.
     asked_at: Ints | None = None
     rows_at: Ints | None = None
 

@@ -13,22 +13,13 @@ from folkmoot.node.session.header import Header
 
 
 class CandidateTold(msgspec.Struct, frozen=True):
-    """A proposed text; members by name.
+    """A proposed text; members by name."""
 
-    Parameters
-    ----------
-    text : str
-        The spelling of most proposers.
-    proposed_by, chosen_by : list of str
-        The members that proposed it, and those that chose it at the end.
-    same_as : int
-        The first candidate of its class: that one means the same to a quorum.
-    """
-
-    text: str
+    text: str  # the spelling of most proposers
+    # The members that proposed it, and those that chose it at the end.
     proposed_by: list[str]
     chosen_by: list[str]
-    same_as: int
+    same_as: int  # the first candidate of its class: that one means the same to a quorum
 
 
 class TextsTold(NamedTuple):

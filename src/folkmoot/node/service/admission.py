@@ -72,72 +72,37 @@ _START: Final = msgspec.msgpack.Decoder(_Start)
 
 @dataclass(frozen=True)
 class Taken:
-    """A motion under way, as it counts.
+    """A motion under way, as it counts."""
 
-    Parameters
-    ----------
-    asker : bytes
-        The fingerprint of the member that put it.
-    confirmed : bool
-        Whether that asker itself has told us of it.
-    """
-
-    asker: bytes
-    confirmed: bool = True
+    asker: bytes  # the fingerprint of the member that put it
+    confirmed: bool = True  # whether that asker itself has told us of it
 
 
 @dataclass(frozen=True)
 class Admitted:
-    """A motion that the node takes part in; what it costs is paid.
+    """A motion that the node takes part in; what it costs is paid."""
 
-    Parameters
-    ----------
-    name : bytes
-        The motion.
-    header : Header
-        What is asked.
-    asker : bytes
-        The fingerprint of the member that put it.
-    confirmed : bool
-        Whether it was the asker that announced it. Else the node should ask it for the announcement.
-    remaining : float
-        Seconds until the asker stops waiting: as it says itself, else as many as the header has. Nobody else
-        can shorten a motion.
-    """
-
-    name: bytes
-    header: Header
-    asker: bytes
+    name: bytes  # the motion
+    header: Header  # what is asked
+    asker: bytes  # the fingerprint of the member that put it
+    # Whether it was the asker that announced it. Else the node should ask it for the announcement.
     confirmed: bool
+    # Seconds until the asker stops waiting: as it says itself, else as many as the header has. Nobody
+    # else can shorten a motion.
     remaining: float
 
 
 @dataclass(frozen=True)
 class Refused:
-    """A motion that the node takes no part in.
+    """A motion that the node takes no part in."""
 
-    Parameters
-    ----------
-    kind : str
-        What it is counted as: ``refused_`` and this.
-    name : bytes
-        The motion.
-    asker : Member or None
-        The member that put it; None if that is not known, since nobody has signed it.
-    tell : Refuse or None
-        What is to be sent to the asker; None is nothing.
-    noted : bool
-        Whether it belongs into the audit log, which must not grow for ever.
-    detail : str
-        What stays at this node: the columns of its own model.
-    """
-
-    kind: str
-    name: bytes
+    kind: str  # what it is counted as: ``refused_`` and this
+    name: bytes  # the motion
+    # The member that put it; None if that is not known, since nobody has signed it.
     asker: Member | None = None
-    tell: m.Refuse | None = None
-    noted: bool = False
-    detail: str = ""
+    tell: m.Refuse | None = None  # what is to be sent to the asker; None is nothing
+    noted: bool = False  # whether it belongs into the audit log, which must not grow for ever
+    detail: str = ""  # what stays at this node: the columns of its own model
 
 
 Verdict: TypeAlias = Admitted | Refused
@@ -148,22 +113,8 @@ class Admission:
 
     A frame with an announcement goes this way: ``hears`` (False: drop it unread). One of a motion under way
     only confirms it. Then ``refused`` (not None: send that). One that the storage knows is dropped; the
-    others go to ``admit``.
-
-    Parameters
-    ----------
-    me : Identity
-        The node, which signs refusals.
-    roster : Roster
-        The roster in force.
-    transport : Transport
-        Its clocks.
-    model : ModelFacts or None
-        What the node's model takes. Assign another to ``model`` when it was reloaded.
-    policy : Policy or None
-        Which motions the node takes part in; None is ``Policy()``.
-    disk : int
-        Bytes that what it stores may take.
+    others go to ``admit``. Assign to ``model`` when another was loaded. ``disk`` is how many bytes what the
+    node stores may take.
     """
 
     def __init__(

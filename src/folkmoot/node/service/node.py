@@ -72,33 +72,12 @@ class Node:
     Make it, call ``start`` once the transport can send, and ``stop`` before the storage is closed. All calls
     come from one thread, that of the transport's clock; ``put``, ``check`` and ``reload`` are coroutines.
 
-    Parameters
-    ----------
-    me : Identity
-        Name, key and certificate of the node.
-    storage : Storage
-        What it remembers; it was looked through (``open_storage``), and nobody else writes motions to it.
-    transport : Transport[bytes]
-        Its peers by the fingerprints of their certificates, a clock, and a thread for the model. The node
-        attaches itself.
-    archive : NodeArchive
-        Answers what is asked about stored motions, rosters and truths.
-    following : Following
-        The rosters that the node has gone through. ``Node.start`` calls its ``start``, and hands it frames of
-        the kinds ``messages.ROSTERS``, and who was reached; somebody else calls ``look_again``.
-    load : callable
-        Loads model, holdout and weights: at once, and again on ``reload``. A ValueError or OSError that it
-        raises comes out of the constructor, and of ``reload`` as a ValueError, and then the old ones stay.
-    hold : callable or None
-        Tells the transport with members of which rosters it speaks, the newest first, and the digests of all
-        rosters that the node has gone through, the newest first (``Mesh.hold``). Called at the start and when
-        the roster in force is another.
-    settings : Settings or None
-        None is ``Settings()``.
-    meter : Meter or None
-        Is told of motions that are over, and of answers of the model.
-    journal : Journal or None
-        Its log; None is one that tells errors alone.
+    - The storage was looked through (``open_storage``), and nobody else writes motions to it.
+    - The transport knows peers by the fingerprints of their certificates. The node attaches itself.
+    - ``start`` starts ``following`` and hands it frames about rosters; somebody else calls ``look_again``.
+    - ``load`` loads model, holdout and weights: at once, and again on ``reload``. A ValueError or OSError
+      that it raises comes out of the constructor, and of ``reload`` as a ValueError; the old ones stay.
+    - ``hold`` (``Mesh.hold``) is called at the start and when another roster is in force.
     """
 
     def __init__(

@@ -38,14 +38,6 @@ class Care:
 class Watermarks:
     """When old motions go, and when new ones are refused: both before the disk is full.
 
-    Parameters
-    ----------
-    most : int
-        Bytes that the database may use. From nine tenths of it on old motions go, until it is at eight.
-    least_free : int
-        Bytes of the disk that are left to others. Below twice as many old motions go, so that their room is
-        used again; below that no new ones are stored.
-
     Examples
     --------
     >>> from folkmoot.node.storage.retention import Watermarks
@@ -60,7 +52,10 @@ class Watermarks:
     Care(prune_to=250, room=False)
     """
 
+    # Bytes that the database may use. From nine tenths of it on old motions go, until it is at eight.
     most: int
+    # Bytes of the disk that are left to others. Below twice as many old motions go, so that their room
+    # is used again; below that no new ones are stored.
     least_free: int
 
     def care(self, used: int, free: int) -> Care:

@@ -43,13 +43,6 @@ _NAMES: Final = ("127.0.0.1", "localhost", "[::1]")  # of this machine
 class Page:
     """The address of a page on TCP.
 
-    Parameters
-    ----------
-    address : str
-        HOST:PORT; port 0 is any. Only a loopback host, unless there is a proxy.
-    behind_tls : str or None
-        The name, or NAME:PORT, under which a proxy with TLS serves it to others.
-
     Examples
     --------
     >>> from folkmoot.node.web.door import Page
@@ -59,8 +52,8 @@ class Page:
     folkmoot.checks.ArgumentError: page must be on this machine, such as 127.0.0.1:7700, ...
     """
 
-    address: str
-    behind_tls: str | None = None
+    address: str  # HOST:PORT; port 0 is any. Only a loopback host, unless there is a proxy.
+    behind_tls: str | None = None  # the name, or NAME:PORT, under which a proxy with TLS serves it to others
 
     def __post_init__(self) -> None:
         try:

@@ -42,8 +42,7 @@ class Batch:
     >>> batch = Batch([[1.0, 2.0], [3.0, 4.0], [5.0, float("nan")]])
     >>> len(batch), batch.columns, batch.dtype, batch.missing
     (3, 2, '<f8', 1)
-    >>> from folkmoot.node.wire.things import RECORDS, TEXTS, packed, records_of, texts_of
-    from folkmoot.node.wire.schema import Column
+    >>> from folkmoot.node.wire.schema import Column
     >>> Batch([[130.0]], schema=[Column("age", "years", 0, 120)])
     Traceback (most recent call last):
         ...
