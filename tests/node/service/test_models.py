@@ -380,9 +380,8 @@ def test_labels_of_the_moot_for_those_of_a_model() -> None:
     model.rename({"flu": "ill", "cold": "ill", "well": "well"})
     assert model.labels == ["ill", "well"]
     assert model.predict(X[:3]) == ["ill", "well", "ill"]
-    levels = model.numbers(X[:3], ["well", "ill"])  # chances of labels that have one name are added
-    assert levels[0, 1] == 3 * levels[0, 0] > 0
-    assert levels[1, 1] == levels[2, 0] == 0
+    likely = model.probabilities(X[:3], ["well", "ill"])  # those of labels that have one name are added
+    assert likely.tolist() == [[0.25, 0.75], [1.0, 0.0], [0.0, 1.0]]
 
 
 def test_labels_that_a_function_knows() -> None:

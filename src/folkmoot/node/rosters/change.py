@@ -104,12 +104,6 @@ class Change:
         return None if self.stage.decided is None else self.stage.bodies[self.stage.decided]
 
     @property
-    def precommits(self) -> tuple[Said, ...]:
-        """Those of a quorum to it, by place."""
-        found = sorted(self.stage.certificate, key=lambda said: said.member)
-        return tuple(found[: self.members.quorum])
-
-    @property
     def evidence(self) -> dict[int, Evidence]:
         """Against whom this member holds evidence."""
         return self.book.evidence

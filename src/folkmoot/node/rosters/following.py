@@ -18,8 +18,9 @@ from folkmoot.node.log import Journal
 from folkmoot.node.membership.identity import Identity
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.rosters.change import Change
-from folkmoot.node.rosters.chronicle import Agreed, Chronicle, Heard, Proposal
+from folkmoot.node.rosters.chronicle import Chronicle, Heard, Proposal
 from folkmoot.node.rosters.frames import MOST_TOLD, Agreeing, Followed, OfRosters, Proposed, Rosters, read
+from folkmoot.node.session.statement import Quorum
 from folkmoot.node.transports.budget import Budget
 from folkmoot.node.transports.transport import Transport
 from folkmoot.node.wire.messages import MOST_BYTES, encode
@@ -148,7 +149,7 @@ class Following:
     def _on_news(self, peer: bytes, message: Proposed | Followed) -> None:
         clock = self.transport.clock()
         if isinstance(message, Followed):
-            agreed = Agreed(message.round, message.precommits)
+            agreed = Quorum(message.round, message.precommits)
             heard = self.chronicle.hear_followed(
                 message.previous, message.content, message.consents, agreed, clock
             )
@@ -258,9 +259,7 @@ class Following:
                 self._log("warning", "evidence", motion=old.digest, against=against, what=what)
         if change.decided is None:
             return False
-        precommits = tuple((said.member, said.signature) for said in change.precommits)
-        agreed = Agreed(change.precommits[0].round, precommits)
-        self.chronicle.follow(change.decided, agreed, self.transport.clock())
+        self.chronicle.follow(change.decided, change.stage.quorum, self.transport.clock())
         return True
 
     def _consents(self) -> dict[bytes, set[int]]:

@@ -6,16 +6,15 @@ from typing import Annotated, Final, TypeAlias
 
 import msgspec
 
-from folkmoot.node.rosters.chronicle import Signed
 from folkmoot.node.rosters.successor import MOST_CONTENT
-from folkmoot.node.session.statement import MOST_MEMBERS, Digest, Round
+from folkmoot.node.session.statement import MOST_MEMBERS, Digest, Round, Signatures
 from folkmoot.node.wire.messages import Message
 
 MOST_TOLD: Final = 1024  # proposals that a node tells of, those with the most consents
 
 _Content = Annotated[bytes, msgspec.Meta(max_length=MOST_CONTENT)]
 _Bits = Annotated[bytes, msgspec.Meta(max_length=MOST_MEMBERS // 8)]
-_Many = Annotated[Signed, msgspec.Meta(max_length=MOST_MEMBERS)]
+_Many = Annotated[Signatures, msgspec.Meta(max_length=MOST_MEMBERS)]
 
 
 class Rosters(Message, frozen=True, gc=False, tag=16):

@@ -54,7 +54,6 @@ from folkmoot.sandbox.loading import (
 )
 from folkmoot.sandbox.process import Sandboxed, WorkerError
 from folkmoot.sandbox.python_objects import is_object, make_current_folder_importable
-from folkmoot.votes import to_levels
 
 if TYPE_CHECKING:
     from folkmoot.node.service.remote import Remote
@@ -345,7 +344,7 @@ class Model(ModelFacts):
         if answers == "labels":
             values = self.predict(X)
         elif answers == "numbers":
-            values = self.numbers(X)[:, 0]
+            values = self.numbers(X)
         elif answers == "text":
             values = self.texts(X)
         else:
@@ -369,14 +368,9 @@ class Model(ModelFacts):
                 raise ValueError(f"model {self.spec} must answer with texts: got {each!r:.60}")
         return [each if isinstance(each, str) else None for each in found]
 
-    def numbers(self, X: npt.ArrayLike, labels: Sequence[str] | None = None) -> Array:
-        """(row, 1): a number each; or, with ``labels``, (row, label): the levels of their probabilities.
-
-        Levels are -1 in a row of which the model finds none of the labels likely.
-        """
+    def numbers(self, X: npt.ArrayLike) -> Floats:
+        """One number a row; NaN where it gives none."""
         rows = np.asarray(X)
-        if labels is not None:
-            return self._levels(rows, labels)
         answers = self._one_a_row(self._called(self._answer, rows), len(rows))
         try:
             found = np.array([np.nan if each is None else each for each in answers], dtype=np.float64)
@@ -389,13 +383,7 @@ class Model(ModelFacts):
                 f"model {self.spec} must answer with numbers within -{LARGEST:g}..{LARGEST:g}: "
                 f"got {found[wrong][0]}"
             )
-        return found[:, None]
-
-    def _levels(self, rows: Array, labels: Sequence[str]) -> Array:
-        likely = self.probabilities(rows, labels)
-        unknown = np.isnan(likely).any(axis=1, keepdims=True)
-        levels = to_levels(np.where(unknown, 0.0, likely)).astype(np.int16)
-        return np.where(unknown, np.int16(-1), levels)
+        return found
 
     def probabilities(self, X: npt.ArrayLike, labels: Sequence[str]) -> Floats:
         """(row, label): how likely it finds these labels; NaN in a row of which it finds none likely."""

@@ -13,7 +13,7 @@ from folkmoot.node.session.book import Book
 from folkmoot.node.session.frames import Body, Reveal
 from folkmoot.node.session.sets import most_bytes, value_of
 from folkmoot.node.session.speaker import Speaker
-from folkmoot.node.session.statement import NIL, NO_ROUND, Kind, Said
+from folkmoot.node.session.statement import NIL, NO_ROUND, Kind, Quorum, Said
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Agreement:
         self.bodies: dict[bytes, bytes] = {}  # by value
         self.round = 0
         self.decided: bytes | None = None  # a value
-        self.certificate: tuple[Said, ...] = ()  # precommits of a quorum in one round
+        self.certificate: tuple[Said, ...] = ()  # precommits of a quorum in one round, by place
         self.started: float | None = None
         self._entered = opened
         self._prevoted_since: float | None = None  # when a quorum had prevoted anything in this round
@@ -97,6 +97,12 @@ class Agreement:
         self.book.round[self.poll, self.stage] = self.round
 
     # What is held
+
+    @property
+    def quorum(self) -> Quorum:
+        """What shows to others that the value is decided."""
+        signed = tuple((said.member, said.signature) for said in self.certificate[: self.members.quorum])
+        return Quorum(self.certificate[0].round, signed)
 
     def add_body(self, body: bytes) -> bool:
         """Keep a set that somebody has proposed or voted for; False if nobody has, or it is too long."""
