@@ -12,55 +12,39 @@ from typing import Final
 
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.rosters.successor import change_of
-from folkmoot.node.session.agreement import Agreement, Pace
+from folkmoot.node.session.agreement import Agreement, Pace, Source
 from folkmoot.node.session.book import Book, Evidence
 from folkmoot.node.session.desk import MOST_STATEMENTS, Desk, request
 from folkmoot.node.session.frames import Have, Reveal, Told, read, read_stored
 from folkmoot.node.session.poll import order_of
 from folkmoot.node.session.speaker import Outbox, Speaker
-from folkmoot.node.session.statement import Said, Sign
+from folkmoot.node.session.statement import Sign
 
 _SPARE: Final = 64  # statements in a frame, besides those of a whole reply
 
 
-class Ready:
-    """The ``Source`` of the agreement: successors with enough consents, by name."""
+class Ready(Source):
+    """Successors with enough consents, by name. Nobody is waited for, and consents are passed on apart."""
 
     def __init__(self, ready: Callable[[], Sequence[bytes]]) -> None:
-        self.since: dict[int, float] = {}
+        self.since = {}
         self._ready = ready
 
     def makeable(self) -> bool:
-        """Whether there is one."""
         return bool(self._ready())
 
     def complete(self) -> bool:
-        """Nobody is waited for."""
         return True
 
     def make(self) -> bytes:
-        """The first."""
         return self._ready()[0]
 
     def well_formed(self, body: bytes, _proposer: int | None) -> bool:
-        """A name."""
         return len(body) == len(bytes(32))
 
     def holds(self, body: bytes) -> bool:
         """Whether this node holds enough consents to it."""
         return body in self._ready()
-
-    def lacks(self, _body: bytes) -> list[int]:
-        """Nobody."""
-        return []
-
-    def is_gone(self, _member: int) -> bool:
-        """Nobody is: a change is not asked for, and cannot be refused."""
-        return False
-
-    def of(self, _member: int) -> list[Said | Reveal]:
-        """Nothing: consents are passed on apart from this."""
-        return []
 
 
 class Change:

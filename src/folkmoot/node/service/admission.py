@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 import msgspec
 
@@ -24,7 +24,7 @@ from folkmoot.node.membership.identity import Identity
 from folkmoot.node.membership.roster import Member, Roster
 from folkmoot.node.review import ballots_of
 from folkmoot.node.service.interface import RefusedError
-from folkmoot.node.service.models import ModelFacts
+from folkmoot.node.service.models import Model
 from folkmoot.node.service.policy import DAY, Limits, Policy, Spent
 from folkmoot.node.session.header import Header, motion_of, read_header
 from folkmoot.node.session.statement import Digest, Place, asked
@@ -82,7 +82,6 @@ class Taken:
 class Admitted:
     """A motion that the node takes part in; what it costs is paid."""
 
-    name: bytes  # the motion
     header: Header  # what is asked
     asker: bytes  # the fingerprint of the member that put it
     # Whether it was the asker that announced it. Else the node should ask it for the announcement.
@@ -97,15 +96,11 @@ class Refused:
     """A motion that the node takes no part in."""
 
     kind: str  # what it is counted as: ``refused_`` and this
-    name: bytes  # the motion
     # The member that put it; None if that is not known, since nobody has signed it.
     asker: Member | None = None
     tell: m.Refuse | None = None  # what is to be sent to the asker; None is nothing
     noted: bool = False  # whether it belongs into the audit log, which must not grow for ever
     detail: str = ""  # what stays at this node: the columns of its own model
-
-
-Verdict: TypeAlias = Admitted | Refused
 
 
 class Admission:
@@ -122,7 +117,7 @@ class Admission:
         me: Identity,
         roster: Roster,
         transport: Transport[bytes],
-        model: ModelFacts | None = None,
+        model: Model | None = None,
         policy: Policy | None = None,
         disk: int = DISK,
     ) -> None:
@@ -158,7 +153,7 @@ class Admission:
 
     def admit(
         self, peer: bytes, announce: m.Announce, under_way: Sequence[Taken], *, has_room: bool = True
-    ) -> Verdict:
+    ) -> Admitted | Refused:
         """Whether the node takes part in a motion of which a peer tells, and that it does not know.
 
         ``has_room`` is whether its storage may still take motions.
@@ -166,35 +161,35 @@ class Admission:
         name = motion_of(announce.header)
         asker = self._signer(name, announce)
         if asker is None or self._place is None:
-            return Refused("announcement", name)
+            return Refused("announcement")
         long = self._policy.objection_to_size(len(announce.header))
         if long is not None:
             return self._never("policy", name, asker, long)
         try:
             header = read_header(announce.header, len(self._roster))
         except (msgspec.DecodeError, ValueError, TypeError):
-            return Refused("announcement", name, asker)
+            return Refused("announcement", asker)
         # Clocks may be wrong, by an hour and more; a motion of last week is a replay.
         if not abs(self._clock() - header.created) < header.terms.seconds + OLD:
-            return Refused("announcement", name, asker)
+            return Refused("announcement", asker)
         if asker.fingerprint == self._me.fingerprint:  # it was put before the database was lost
-            return Refused("own_motion", name, asker)
+            return Refused("own_motion", asker)
         refused = self._objection(name, header, len(announce.header), asker)
         if refused is not None:
             return refused
         fingerprint = asker.peer
         confirmed = peer == fingerprint
         if confirmed and not announce.remaining > 0:
-            return Refused("late_announcement", name, asker)
+            return Refused("late_announcement", asker)
         kind = self._no_room(fingerprint, under_way, confirmed=confirmed, has_room=has_room) or self._pay(
             asker, header, len(announce.header)
         )
         if kind is not None:  # only the asker is told, lest others make us sign this again and again
             tell = self.no(name, _REASONS[kind]) if confirmed else None
-            return Refused(kind, name, asker, tell)
+            return Refused(kind, asker, tell)
         seconds = header.terms.seconds
         remaining = min(announce.remaining, seconds) if confirmed else seconds
-        return Admitted(name, header, fingerprint, confirmed, remaining)
+        return Admitted(header, fingerprint, confirmed, remaining)
 
     def _signer(self, name: bytes, announce: m.Announce) -> Member | None:
         """The member that has signed an announcement, as its header begins; None if nobody has."""
@@ -231,7 +226,7 @@ class Admission:
         if len(self._refused) > MOST_REMEMBERED:
             del self._refused[next(iter(self._refused))]
         noted = not self._noted[asker.peer].pay(self._now())
-        return Refused(kind, name, asker, refuse, noted=noted, detail=detail)
+        return Refused(kind, asker, refuse, noted=noted, detail=detail)
 
     def no(self, motion: bytes, why: str) -> m.Refuse:
         """A refusal, signed: of a motion under the roster in force."""

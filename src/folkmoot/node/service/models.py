@@ -137,23 +137,42 @@ def _fitted(spec: str, found: Loaded, worker: Sandboxed[Any] | None = None) -> M
     )  # fmt: skip
 
 
-class ModelFacts:
-    """What is known of a model before it answers anything: labels, columns, with what it can answer."""
+class Answered(NamedTuple):
+    """Answers to some rows: a label, a number or probabilities per row, and why rows have none."""
+
+    values: Sequence[Any] | Array
+    reason: str = ""
+    detail: str = ""
+
+
+class Model:
+    """A function from rows to labels; what it answers is checked, and so is what it is asked."""
 
     def __init__(
         self,
         spec: str,
-        labels: Sequence[str] | None,
-        columns: int | None,
-        schema: Schema = (),
+        answer: Callable[[Array], Any],
         *,
-        chances: bool = False,
+        labels: Iterable[object] | None = None,
+        columns: int | None = None,
+        names: Sequence[str] = (),
+        chances: Callable[[Array], Any] | None = None,
+        worker: Sandboxed[Any] | None = None,
+        remote: Remote | None = None,
     ) -> None:
-        """``chances``: whether it gives probabilities."""
-        self.spec, self.columns, self.schema, self._has_chances = spec, columns, schema, chances
-        self.labels = None if labels is None else list(labels)
+        """``worker`` keeps the process in which it is; None: it is in this one. ``remote`` asks a service."""
+        self.spec, self.columns, self.worker, self._remote = spec, columns, worker, remote
+        self.schema: Schema = tuple(Column(name) for name in names)
+        self._names: Mapping[str, str] = {}  # of its labels, in the moot
+        self._framed, self._own_names, self._given = bool(names), list(names), list(names)
+        # Labels by column of probabilities.
+        self._columns = None if labels is None else self._labels(labels)
+        self.labels = self._columns
+        self._answer, self._chances = answer, chances
         # Asks it whole prompts, for so many seconds; None: it takes none.
         self.say: Callable[[Sequence[str], float], Sequence[Reply]] | None = None
+        if remote is not None and remote.takes_prompts:
+            self.say = remote.say
 
     def fit(self, schema: Schema, columns: int, dtype: str = "<f8") -> Alignment:
         """How inputs with this schema become what the model takes; MismatchError if they cannot."""
@@ -183,7 +202,7 @@ class ModelFacts:
         found: list[Answers] = ["numbers", "labels", "text"] if self.labels is None else ["labels"]
         if self.labels is None and self.say is not None:
             found = ["text", "labels", "numbers"]
-        return [*found, "probabilities"] if self.labels is not None and self._has_chances else found
+        return [*found, "probabilities"] if self.labels is not None and self._chances is not None else found
 
     def check_answers(self, answers: Answers) -> None:
         """MismatchError if the model cannot answer so: with labels, probabilities or numbers."""
@@ -208,44 +227,6 @@ class ModelFacts:
         """MismatchError if the model cannot take such columns, or give such answers."""
         self.fit(schema, columns, dtype)
         self.check_answers(answers)
-
-
-class Answered(NamedTuple):
-    """Answers to some rows: a label, a number or probabilities per row, and why rows have none."""
-
-    values: Sequence[Any] | Array
-    reason: str = ""
-    detail: str = ""
-
-
-class Model(ModelFacts):
-    """A function from rows to labels; what it answers is checked, and so is what it is asked."""
-
-    def __init__(
-        self,
-        spec: str,
-        answer: Callable[[Array], Any],
-        *,
-        labels: Iterable[object] | None = None,
-        columns: int | None = None,
-        names: Sequence[str] = (),
-        chances: Callable[[Array], Any] | None = None,
-        worker: Sandboxed[Any] | None = None,
-        remote: Remote | None = None,
-    ) -> None:
-        """``worker`` keeps the process in which it is; None: it is in this one. ``remote`` asks a service."""
-        self.worker, self._remote = worker, remote
-        super().__init__(
-            spec, None, columns, tuple(Column(name) for name in names), chances=chances is not None
-        )
-        self._names: Mapping[str, str] = {}  # of its labels, in the moot
-        self._framed, self._own_names, self._given = bool(names), list(names), list(names)
-        # Labels by column of probabilities.
-        self._columns = None if labels is None else self._labels(labels)
-        self.labels = self._columns
-        self._answer, self._chances = answer, chances
-        if remote is not None and remote.takes_prompts:
-            self.say = remote.say
 
     def during(self, wanted: Callable[[], bool]) -> AbstractContextManager[None]:
         """End a sandboxed model that is still at work when its answers are not wanted any more."""
@@ -464,10 +445,9 @@ class Model(ModelFacts):
         except ValueError as error:
             raise ValueError(f"model {self.spec} must answer with labels: {error}") from None
         texts = [None if label is None else self._names.get(label, label) for label in texts]
-        known = getattr(self, "labels", None)
-        strangers = (each for each in texts if known is not None and each is not None and each not in known)
-        stranger = next(strangers, None)
-        if known is not None and stranger is not None:
+        known = self.labels
+        stranger = next((each for each in texts if known and each is not None and each not in known), None)
+        if known and stranger is not None:
             raise ValueError(
                 f"model {self.spec} must answer with one of its labels {', '.join(known)}: got {stranger!r}"
             )

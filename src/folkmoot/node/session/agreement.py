@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Protocol
 
 from folkmoot.node.session.book import Book
-from folkmoot.node.session.frames import Body, Reveal
+from folkmoot.node.session.frames import Body, Part, Reveal
 from folkmoot.node.session.sets import most_bytes, value_of
 from folkmoot.node.session.speaker import Speaker
 from folkmoot.node.session.statement import NIL, NO_ROUND, Kind, Quorum, Said
@@ -30,7 +30,7 @@ class Pace:
 
 
 class Source(Protocol):
-    """What sets are made of: commitments in stage 0, reveals in stage 1."""
+    """What sets are made of: commitments in stage 0, reveals in stage 1, successors of a roster."""
 
     since: dict[int, float]  # by member, since when its statement is held
 
@@ -49,14 +49,17 @@ class Source(Protocol):
     def holds(self, body: bytes) -> bool:
         """Whether all that the set names is held."""
 
-    def lacks(self, body: bytes) -> list[int]:
+    def lacks(self, body: bytes) -> list[int]:  # noqa: ARG002
         """Members that could be in it, and are not."""
+        return []
 
-    def of(self, member: int) -> list[Said | Reveal]:
+    def of(self, member: int) -> list[Said | Reveal]:  # noqa: ARG002
         """What is held of a member, to be passed on."""
+        return []
 
-    def is_gone(self, member: int) -> bool:
+    def is_gone(self, member: int) -> bool:  # noqa: ARG002
         """Whether a member has said that it takes no part, and has not committed after all."""
+        return False
 
 
 class _Verdict(Enum):
@@ -178,7 +181,7 @@ class Agreement:
         body = self.bodies.get(value)
         return body if body is not None and self.source.holds(body) else None
 
-    def _parts(self, body: bytes) -> list[Said | Body | Reveal]:
+    def _parts(self, body: bytes) -> list[Part]:
         return [Body(self.poll, self.stage, body)]
 
     # The rules

@@ -9,15 +9,13 @@ from typing import Final, Protocol
 
 from folkmoot.node.session.agreement import Agreement
 from folkmoot.node.session.book import Book
-from folkmoot.node.session.frames import MARK, Body, Have, Reveal
+from folkmoot.node.session.frames import MARK, Body, Have, Part, Reveal
 from folkmoot.node.session.speaker import Speaker
 from folkmoot.node.session.statement import NO_ROUND, Kind, Said
 
 MOST_BYTES = 1 << 20  # of the sets and votes in a reply
 MOST_STATEMENTS = 6  # in a reply, per member
 _SLOWEST: Final = 8  # times the first pause between two requests
-
-Part = Said | Body | Reveal
 
 
 class Deciding(Protocol):
