@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from folkmoot.cli.node.words import ListenAt, RosterFile
+from folkmoot.cli.node.words import ListenAt, RosterFile, option
 from folkmoot.cli.options import Json
 from folkmoot.cli.output import print_json, say
 
@@ -27,51 +27,47 @@ def init(
     ],
     model: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--model",
-            metavar="FILE",
-            help="The model: .skops, .onnx, or package.module:function from rows to labels.",
-            show_default="that of exported.toml in the folder",
+            "The model: .skops, .onnx, or package.module:function from rows to labels.",
+            "FILE",
+            default="that of exported.toml in the folder",
         ),
     ] = None,
     label_map: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--label-map",
-            metavar="FILE",
-            help='The moot\'s name of each label of the model: lines such as 0 = "no".',
-            show_default="as the model does",
+            'The moot\'s name of each label of the model: lines such as 0 = "no".',
+            "FILE",
+            default="as the model does",
         ),
     ] = None,
     columns: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--columns",
-            metavar="TABLE",
-            help="A table whose header names the model's columns in order, beside 'label' if there is one.",
-            show_default="as the model does",
+            "A table whose header names the model's columns in order, beside 'label' if there is one.",
+            "TABLE",
+            default="as the model does",
         ),
     ] = None,
     holdout: Annotated[
         Path | None,
-        typer.Option(
-            "--holdout", metavar="FILE", help="Labelled rows that the model has not seen.", show_default=False
-        ),
+        option("--holdout", "Labelled rows that the model has not seen.", "FILE"),
     ] = None,
     organisation: Annotated[
         str,
-        typer.Option(
-            "--organisation", help="The organisation that runs the node; any text.", show_default=False
-        ),
+        option("--organisation", "The organisation that runs the node; any text."),
     ] = "",
     listen: ListenAt = "127.0.0.1:7654",
     address: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--address",
-            metavar="HOST:PORT",
-            help="Where others reach the node; may be repeated.",
-            show_default="that of --listen",
+            "Where others reach the node; may be repeated.",
+            "HOST:PORT",
+            default="that of --listen",
         ),
     ] = None,
     roster: RosterFile = Path("roster.toml"),
