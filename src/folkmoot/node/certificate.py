@@ -166,24 +166,8 @@ def read_certificate(data: bytes) -> Certificate:
 def verify(data: bytes, roster: Roster, *, answer: bytes | None = None) -> Outcome:
     """What a certificate shows, all of it checked and the answer computed from the votes.
 
-    Parameters
-    ----------
-    data : bytes
-        A certificate, to the last byte as it was written.
-    roster : Roster
-        The members whose keys must have signed it.
-    answer : bytes or None
-        The answer, where whoever made the certificate has just computed it from the same votes.
-
-    Returns
-    -------
-    Outcome
-        The motion, its votes and its answer.
-
-    Raises
-    ------
-    ValueError
-        If anything in it does not hold; the message says what.
+    ``roster`` has the members whose keys must have signed it. ``answer`` is given where whoever made the
+    certificate has just computed it from the same votes. ValueError, with what, if anything does not hold.
     """
     found = read_certificate(data)
     motion, header = _asked(found, roster)

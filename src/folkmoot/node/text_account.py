@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from folkmoot.aggregation.texts import Verdict
-from folkmoot.node.choices import proposals, unpack_choices, verdicts
+from folkmoot.node.choices import unpack_choices, verdicts
 from folkmoot.node.session.header import Header
 
 
@@ -44,22 +44,9 @@ def texts_told(
     """Read the agreed tables; ``coin`` is the value of the first poll's commitments."""
     if header.terms.answers != "text" or header.invites or not tables:
         return TextsTold([], [], [], [], [], None)
-    many = range(header.inputs)
-    if len(tables) < 2:
-        found = proposals(header, tables[0], coin)
-        first: list[dict[str, int | float]] = [
-            {each.text: len(each.proposers) for each in options} for options in found
-        ]
-        shown = [
-            [
-                CandidateTold(each.text, [names[i] for i in each.proposers], [], k)
-                for k, each in enumerate(options)
-            ]
-            for options in found
-        ]
-        return TextsTold(shown, first, [{} for _ in many], [None for _ in many], ["" for _ in many], None)
-    judged = verdicts(header, tables, coin, faults)
-    cast = {i: unpack_choices(data, header.inputs) for i, data in sorted(tables[1].items())}
+    choices = tables[1] if len(tables) > 1 else {}
+    judged = verdicts(header, (tables[0], choices), coin, faults)
+    cast = {i: unpack_choices(data, header.inputs) for i, data in sorted(choices.items())}
     told = []
     for k, each in enumerate(judged):
         best = {i: choice.best for i, choices in cast.items() if (choice := choices[k]) is not None}
@@ -84,7 +71,7 @@ def texts_told(
         [{one.text(first): votes for first, votes in one.votes.items()} for one in judged],
         [_share(one, decision) for one, decision in zip(judged, decisions, strict=True)],
         [why_undecided(one) for one in judged],
-        (worth, [list(group) for group in found_independence.groups]),
+        (worth, [list(group) for group in found_independence.groups]) if len(tables) > 1 else None,
     )
 
 

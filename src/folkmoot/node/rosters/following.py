@@ -34,6 +34,9 @@ ASKED: Final = (2.0, 40.0)  # ``Rosters`` of a peer that are looked at: in a sec
 NEWS: Final = (5.0, 200.0)  # the same, of all other frames
 PRICE: Final = 8  # signatures that cost as much as a frame
 MOST_PAID: Final = 100.0  # frames that one costs at the most
+_REFUSED: Final = {
+    "forged": "refused_forged_roster", "too many": "refused_too_many_rosters", "old": "refused_old_roster",
+}  # fmt: skip
 _STATEMENT: Final = 120  # bytes of a signed statement, at the least
 
 
@@ -159,12 +162,8 @@ class Following:
             self._go_on()
         elif heard == "unknown":
             self._send(peer, self._held())
-        elif heard == "forged":
-            self.counts["refused_forged_roster"] += 1
-        elif heard == "too many":
-            self.counts["refused_too_many_rosters"] += 1
-        elif heard == "old":
-            self.counts["refused_old_roster"] += 1
+        elif heard in _REFUSED:
+            self.counts[_REFUSED[heard]] += 1
 
     def _hear(self, peer: bytes, message: Proposed) -> Heard:
         """A successor, or consents to one; one that is not known here is asked for."""

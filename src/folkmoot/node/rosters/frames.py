@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Final, TypeAlias
 
 import msgspec
 
 from folkmoot.node.rosters.successor import MOST_CONTENT
 from folkmoot.node.session.statement import MOST_MEMBERS, Digest, Round, Signatures
-from folkmoot.node.wire.messages import Message
+from folkmoot.node.wire.messages import Message, reader
 
 MOST_TOLD: Final = 1024  # proposals that a node tells of, those with the most consents
 
@@ -54,13 +55,4 @@ class Followed(Message, frozen=True, gc=False, tag=19):
 
 
 OfRosters: TypeAlias = Rosters | Proposed | Agreeing | Followed
-_DECODER: Final = msgspec.msgpack.Decoder(OfRosters)
-
-
-def read(frame: bytes) -> OfRosters:
-    """The message about rosters in a frame; ValueError if there is none."""
-    try:
-        found: OfRosters = _DECODER.decode(frame)
-    except RecursionError:
-        raise ValueError("a message must not be nested") from None
-    return found
+read: Final[Callable[[bytes], OfRosters]] = reader(OfRosters)

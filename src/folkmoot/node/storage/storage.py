@@ -126,7 +126,7 @@ class Storage:
                 self.audit.add("upgraded", 0.0, motions=self._db.upgraded, kept=KEPT_OLD)
 
     def _time(self, key: str) -> float:
-        found = self._db.number(key)
+        found = self._db.kept(key)
         return float("-inf") if found is None else float(found)
 
     def close(self) -> None:
@@ -136,7 +136,7 @@ class Storage:
     def start(self, clock: float) -> int:
         """The number of this start: above every other, also after an old copy of the file was put back."""
         with self._db.writing():
-            number = max(int(clock), 1 + (self._db.number("incarnation") or 0))
+            number = max(int(clock), 1 + (self._db.kept("incarnation") or 0))
             self._db.keep("incarnation", number)
         return number
 
@@ -251,7 +251,7 @@ class Storage:
 
     def shown(self, rows: str) -> int:
         """How far a node has come in showing labelled rows with this digest."""
-        return self._db.number(f"shown {rows}") or 0
+        return self._db.kept(f"shown {rows}") or 0
 
     def show(self, motion: bytes, rows: str, taken: int, which: Sequence[int], clock: float) -> None:
         """Note that these of its labelled rows answer an invitation: before anybody is told."""
@@ -490,12 +490,12 @@ def open_storage(
     storage = Storage(path)
     try:
         damaged = storage.check()
-        owner = storage.database.one("SELECT value FROM meta WHERE key = ?", _OWNER)
+        owner = storage.database.kept(_OWNER)
         if owner is None:  # of 0.2, which did not say whose it was
             _own(storage, fingerprint, None)
-        elif owner[0] != bytes.fromhex(fingerprint):
+        elif owner != bytes.fromhex(fingerprint):
             raise ValueError(
-                f"{path} is of another node, with the fingerprint {bytes(owner[0]).hex()[:16]}: this one has "
+                f"{path} is of another node, with the fingerprint {bytes(owner).hex()[:16]}: this one has "
                 f"{fingerprint[:16]}; put the files of one node together"
             )
     except BaseException:

@@ -13,12 +13,8 @@ class Allowances:
     A byte that is stored counts until it may be forgotten. So all that the node must keep at any time fits
     into the room, and no asker can use up what is another's.
 
-    Parameters
-    ----------
-    askers : int
-        How many there are, by whatever they are known. Assign ``share`` when they become more or fewer.
-    most : int
-        Bytes that all of them together may have stored at any time.
+    ``most`` is how many bytes all of them together may have stored at any time. Assign ``share`` when they
+    become more or fewer.
 
     Examples
     --------

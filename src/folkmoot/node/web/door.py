@@ -103,16 +103,8 @@ class Page:
 class Door:
     """An open door, made by ``serve``; ``close`` it before the node stops.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder of the node.
-    feed : Feed
-        Its events.
-    url : str or None
-        The address of the page, without a token; None: there is no page.
-    address : str or None
-        The same for a browser, with the token that may ask: show it to the operator only.
+    ``url`` is the address of the page, None without one; ``address`` the same for a browser, with the token
+    that may ask: show it to the operator only.
 
     Examples
     --------

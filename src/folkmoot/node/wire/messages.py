@@ -8,7 +8,8 @@ messages about motions, 16 to 19 are about rosters, 20 is a greeting.
 
 from __future__ import annotations
 
-from typing import Annotated, Final, TypeAlias
+from collections.abc import Callable
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 
@@ -85,8 +86,6 @@ class Knows(Message, frozen=True, gc=False, tag=14):
 OfMotions: TypeAlias = Announce | Refuse | Fetch | Chunk | Knows
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
-_OF_MOTIONS: Final = msgspec.msgpack.Decoder(OfMotions)
-_HELLO: Final = msgspec.msgpack.Decoder(Hello)
 
 
 def encode(message: Message) -> bytes:
@@ -94,21 +93,21 @@ def encode(message: Message) -> bytes:
     return _ENCODER.encode(message)
 
 
-def read_hello(frame: bytes) -> Hello:
-    """The greeting in a frame; ValueError if there is none."""
-    try:
-        return _HELLO.decode(frame)
-    except RecursionError:
-        raise ValueError("a greeting must not be nested") from None
+def reader(kind: Any) -> Callable[[bytes], Any]:
+    """What reads the message of a kind in a frame; a ValueError if there is none."""
+    decoder = msgspec.msgpack.Decoder(kind)
+
+    def read(frame: bytes) -> Any:
+        try:
+            return decoder.decode(frame)
+        except RecursionError:
+            raise ValueError("a message must not be nested") from None
+
+    return read
 
 
-def read_message(frame: bytes) -> OfMotions:
-    """The message about motions in a frame; ValueError if there is none."""
-    try:
-        found: OfMotions = _OF_MOTIONS.decode(frame)
-    except RecursionError:
-        raise ValueError("a message must not be nested") from None
-    return found
+read_hello: Final[Callable[[bytes], Hello]] = reader(Hello)
+read_message: Final[Callable[[bytes], OfMotions]] = reader(OfMotions)
 
 
 def refusal(motion: bytes, member: int, reason: str) -> bytes:
