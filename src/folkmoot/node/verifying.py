@@ -111,7 +111,7 @@ def verify(data: bytes, roster: Roster, *, earlier: bytes | None = None) -> Veri
     """What a file is and shows, checked with a roster alone; ``str`` of it is one sentence.
 
     The roster has the members whose keys must have signed it; of a roster that replaces another, it is that
-    other one. ``earlier`` is an earlier audit log of the same node, from which this one must go on. ValueError
+    other one. ``earlier`` is an earlier audit log of the same node, which this one continues. ValueError
     of one line if anything does not hold.
     """
     if len(data) > MOST_BYTES:

@@ -8,7 +8,7 @@ what is common to all is here: frames find their motion, motions are heard of, p
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -33,7 +33,6 @@ from folkmoot.node.service.admission import (
 )
 from folkmoot.node.service.archive import NodeArchive
 from folkmoot.node.service.asking import Asking, Wanted
-from folkmoot.node.service.early import Early
 from folkmoot.node.service.interface import (
     Checked,
     Column,
@@ -62,6 +61,7 @@ LEAST_FREE: Final = 256 << 20  # bytes of the disk that are left to others
 TEND_SECONDS: Final = 5.0
 MOST_INQUIRED: Final = 1000
 LOST: Final = "this node was started again before the rows had come: ask again"
+MOST_EARLY: Final = (32, 1 << 16)  # frames of a peer that overtook the announcement of their motion; bytes
 _HAVE: Final = 1  # the kind of frames that ask for what was lost
 _LONG: Final = (10, 14)  # announcements and labels: what grows with content is counted before it is read
 
@@ -579,3 +579,25 @@ class Node:
         if labels is not None:  # what is too long cannot be in a motion
             labels = [label for label in labels if 1 <= len(label) <= LONGEST_LABEL][:MOST_LABELS]
         self._parts.send(peer, m.encode(m.Knows(None if labels is None else tuple(labels))))
+
+
+class Early:
+    """What peers said of motions that are not known here yet; of each peer the last, up to a bound."""
+
+    def __init__(self) -> None:
+        self._kept: defaultdict[bytes, deque[tuple[bytes, bytes]]] = defaultdict(deque)
+
+    def keep(self, peer: bytes, motion: bytes, frame: bytes) -> None:
+        """Keep a frame, and let go what is too much."""
+        kept = self._kept[peer]
+        kept.append((motion, frame))
+        while len(kept) > MOST_EARLY[0] or sum(len(each) for _, each in kept) > MOST_EARLY[1]:
+            kept.popleft()
+
+    def take(self, motion: bytes) -> list[tuple[bytes, bytes]]:
+        """The frames about a motion, with who sent them."""
+        found = []
+        for peer, kept in self._kept.items():
+            found += [(peer, frame) for name, frame in kept if name == motion]
+            self._kept[peer] = deque(each for each in kept if each[0] != motion)
+        return found
