@@ -185,11 +185,15 @@ def account_of(found: Held, node: str = "") -> Account:
     first = found.first
     votes = None if first is None else first.asked
     asked = 0 if header.invites else header.asked
-    decided = _decided(found, asked)
+    decided = _decided(found)
     counted = found.final if terms.polls == 2 else votes
-    kind = "labels" if terms.answers == "probabilities" and terms.polls == 2 else terms.answers
+    said: Answers = "labels" if terms.answers == "probabilities" else terms.answers  # in the end
+    decisions: list[Decision] = told_votes(said, terms, decided, asked)
+    own = None
+    if votes is not None and node in names:
+        own = likeliest(terms.answers, votes)[names.index(node)]
+    kind = said if terms.polls == 2 else terms.answers
     members = Members(len(names), stored.faults, lambda *_: False)
-    decisions = [_told(terms, each) for each in decided]
     texts = texts_told(header, found.tables, found.coin, stored.faults, names, decisions)
     effective, alike = texts.independence or _independence(terms.answers, votes, decided, names)
     return Account(
@@ -210,13 +214,13 @@ def account_of(found: Held, node: str = "") -> Account:
         quorum=members.quorum,
         least=terms.least or members.faults + 1,
         decisions=decisions,
-        shares=texts.shares or _shares(kind, counted, decided),
+        shares=texts.shares or _shares(kind, counted, decided, asked),
         first_votes=texts.first_votes or _tallies(terms.answers, terms, votes, asked),
         final_votes=texts.final_votes or _tallies(kind, terms, found.final, asked),
         candidates=texts.candidates,
         undecided=sum(each is None for each in decisions),
         why_undecided=_why(found, decisions, votes, counted, kind, texts),
-        own_votes=_own_votes(terms, votes, names.index(node) if node in names else None, asked),
+        own_votes=told_votes(said, terms, own, asked),
         effective_votes=effective,
         alike=alike,
         took_part=[names[i] for i in sorted(found.tables[0])] if found.tables else [],
@@ -289,21 +293,28 @@ def _refused(found: Held, votes: Ints | None) -> dict[str, str]:
 # Decisions
 
 
-def _decided(found: Held, asked: int) -> list[Any]:
-    """The number of a label, a multiple of the step, or a text, for each input; None for none."""
+def _decided(found: Held) -> Ints | None:
+    """(input,): the answer as it is stored: labels by number, multiples of the step, or texts."""
     stored = found.stored
     if stored.answer is None or stored.header.invites:
-        return [None] * asked
-    none = NOTHING if stored.header.terms.answers == "numbers" else NO_VOTE
-    answers = answers_of(stored.header).unpack(stored.answer).tolist()
-    return [None if each == none else each for each in answers]
+        return None
+    return answers_of(stored.header).unpack(stored.answer)
 
 
-def _told(terms: Terms, decided: int | str | None) -> Decision:
-    """A decision as people read it."""
-    if decided is None or isinstance(decided, str):
-        return decided
-    return number(decided, terms.step) if terms.answers == "numbers" else terms.labels[decided]
+def told_votes(kind: Answers, terms: Terms, votes: Ints | None, many: int) -> list[Any]:
+    """So many votes as people read them: labels, numbers, texts, or probabilities by label; None for none."""
+    if votes is None:
+        return [None] * many
+    if kind == "numbers":
+        return [None if each == NOTHING else number(each, terms.step) for each in votes.tolist()]
+    if kind == "text":
+        return list(votes.tolist())
+    if kind == "labels":
+        return [None if each == NO_VOTE else terms.labels[each] for each in votes.tolist()]
+    return [
+        {terms.labels[c]: round(level / CERTAIN, 6) for c, level in enumerate(row) if level} or None
+        for row in votes.tolist()
+    ]
 
 
 def number(steps: int, step: float) -> float:
@@ -325,40 +336,31 @@ def likeliest(answers: Answers, votes: Ints) -> Ints:
     return np.where(there(answers, votes), votes.argmax(axis=2), NO_VOTE)
 
 
-def _own_votes(terms: Terms, votes: Ints | None, place: int | None, asked: int) -> list[Decision]:
-    """First votes of one member, as decisions are told."""
-    if votes is None or place is None:
-        return [None] * asked
-    none = NOTHING if terms.answers == "numbers" else NO_VOTE
-    own = likeliest(terms.answers, votes[place : place + 1])[0].tolist()
-    return [None if each == none else _told(terms, each) for each in own]
-
-
 def _independence(
-    answers: Answers, votes: Ints | None, decided: Sequence[int | None], names: Sequence[str]
+    answers: Answers, votes: Ints | None, decided: Ints | None, names: Sequence[str]
 ) -> tuple[float | None, list[list[str]]]:
     """How many independent votes the members' are worth, and who departs from the decisions together."""
     if votes is None or answers in ("numbers", "text"):
         return None, []
     from folkmoot.comparing.independence import find_independence  # brings scipy's graphs
 
-    answer = np.array([NO_VOTE if each is None else each for each in decided], dtype=np.int64)
+    answer = np.full(votes.shape[1], NO_VOTE) if decided is None else decided
     told = find_independence(likeliest(answers, votes).astype(np.int64), None, answer, names)
     worth = None if told.votes is None else round(told.votes, 2)
     return worth, [list(group) for group in told.groups]
 
 
-def _shares(kind: Answers, votes: Ints | None, decided: Sequence[int | None]) -> list[float | None]:
+def _shares(kind: Answers, votes: Ints | None, decided: Ints | None, asked: int) -> list[float | None]:
     if votes is None or kind in ("numbers", "text"):
-        return [None] * len(decided)
+        return [None] * asked
     flat = likeliest(kind, votes)
     choices, places = ballots(flat)
     counts = count(places, choices.shape[1])
     found: list[float | None] = []
-    for i, own in enumerate(decided):
+    for i, own in enumerate([NO_VOTE] * asked if decided is None else decided.tolist()):
         told = dict(zip(choices[i].tolist(), counts[i].tolist(), strict=True))
         told.pop(NO_VOTE, None)
-        most = told.get(own, 0) if own is not None else max(told.values(), default=0)
+        most = max(told.values(), default=0) if own == NO_VOTE else told.get(own, 0)
         total = sum(told.values())
         found.append(round(most / total, 6) if total else None)
     return found

@@ -12,6 +12,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 
 from folkmoot import __version__
@@ -482,7 +483,7 @@ class Node:
         """What its own model takes and answers."""
         model = self._parts.own.model
         kinds = model.kinds()
-        columns = [Column(each.name, each.unit, each.low, each.high, each.kind) for each in model.schema]
+        columns = [Column(*msgspec.structs.astuple(each)) for each in model.schema]
         rules = list(dict.fromkeys(rule for kind in kinds for rule in RULES[kind]))
         return ModelFacts(model.labels, columns, model.columns, kinds, rules)
 
