@@ -106,14 +106,6 @@ class Ballots:
             return -(-self.inputs * self.classes.bit_length() // 8)
         return self.inputs * (8 if self.answers == "numbers" else self.classes)
 
-    def is_ballot(self, data: bytes) -> bool:
-        """Whether these bytes are votes."""
-        try:
-            self.unpack(data)
-        except ValueError:
-            return False
-        return True
-
     def complete(self, data: bytes) -> bool:
         """Whether there is a vote on every input; ValueError if these are no votes."""
         return bool(there(self.answers, self.unpack(data)[None]).all())

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Final, TypeAlias
 
 import msgspec
 
 from folkmoot.node.rosters.successor import MOST_CONTENT
 from folkmoot.node.session.statement import MOST_MEMBERS, Digest, Round, Signatures
-from folkmoot.node.wire.messages import Message, reader
+from folkmoot.node.wire.messages import Message, decoded
 
 MOST_TOLD: Final = 1024  # proposals that a node tells of, those with the most consents
 
@@ -55,4 +54,9 @@ class Followed(Message, frozen=True, gc=False, tag=19):
 
 
 OfRosters: TypeAlias = Rosters | Proposed | Agreeing | Followed
-read: Final[Callable[[bytes], OfRosters]] = reader(OfRosters)
+_DECODER: Final[msgspec.msgpack.Decoder[OfRosters]] = msgspec.msgpack.Decoder(OfRosters)
+
+
+def read(frame: bytes) -> OfRosters:
+    """The message about rosters in a frame; ValueError if there is none."""
+    return decoded(_DECODER, frame)

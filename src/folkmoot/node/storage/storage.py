@@ -400,9 +400,9 @@ class Storage:
         nothing is forgotten, if the file is damaged.
         """
         try:
-            care = marks.care(self.used(), self._free())
-            gone = 0 if care.prune_to is None else self.prune(clock, care.prune_to)
-            self.has_room = marks.care(self.used(), self._free()).room
+            target = marks.prune_to(self.used(), self._free())
+            gone = 0 if target is None else self.prune(clock, target)
+            self.has_room = marks.has_room(self.used(), self._free())
         except sqlite3.DatabaseError as error:
             raise DamagedError(
                 f"{self.path} cannot be read: {error}; nothing in it was forgotten (docs/operations.md)"

@@ -8,14 +8,15 @@ messages about motions, 16 to 19 are about rosters, 20 is a greeting.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Final, TypeAlias, TypeVar
 
 import msgspec
 
 from folkmoot.node.session.frames import MOST_BYTES as MOST_BYTES
 from folkmoot.node.session.statement import Digest, Place, Signature
 from folkmoot.node.session.terms import MOST_LABELS, Label
+
+Kind = TypeVar("Kind")
 
 VERSION: Final = "folkmoot/3"  # negotiated in the TLS handshake (ALPN)
 MOST_OLDER: Final = 15  # earlier rosters that a greeting names
@@ -86,6 +87,8 @@ class Knows(Message, frozen=True, gc=False, tag=14):
 OfMotions: TypeAlias = Announce | Refuse | Fetch | Chunk | Knows
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
+_OF_MOTIONS: Final[msgspec.msgpack.Decoder[OfMotions]] = msgspec.msgpack.Decoder(OfMotions)
+_HELLO: Final = msgspec.msgpack.Decoder(Hello)
 
 
 def encode(message: Message) -> bytes:
@@ -93,21 +96,22 @@ def encode(message: Message) -> bytes:
     return _ENCODER.encode(message)
 
 
-def reader(kind: Any) -> Callable[[bytes], Any]:
-    """What reads the message of a kind in a frame; a ValueError if there is none."""
-    decoder = msgspec.msgpack.Decoder(kind)
-
-    def read(frame: bytes) -> Any:
-        try:
-            return decoder.decode(frame)
-        except RecursionError:
-            raise ValueError("a message must not be nested") from None
-
-    return read
+def decoded(decoder: msgspec.msgpack.Decoder[Kind], frame: bytes) -> Kind:
+    """The message in a frame; ValueError if there is none."""
+    try:
+        return decoder.decode(frame)
+    except RecursionError:
+        raise ValueError("a message must not be nested") from None
 
 
-read_hello: Final[Callable[[bytes], Hello]] = reader(Hello)
-read_message: Final[Callable[[bytes], OfMotions]] = reader(OfMotions)
+def read_hello(frame: bytes) -> Hello:
+    """The greeting in a frame; ValueError if there is none."""
+    return decoded(_HELLO, frame)
+
+
+def read_message(frame: bytes) -> OfMotions:
+    """The message about motions in a frame; ValueError if there is none."""
+    return decoded(_OF_MOTIONS, frame)
 
 
 def refusal(motion: bytes, member: int, reason: str) -> bytes:
