@@ -21,7 +21,7 @@ from folkmoot.node.rosters.change import Change
 from folkmoot.node.rosters.chronicle import Chronicle, Heard, Proposal
 from folkmoot.node.rosters.frames import MOST_TOLD, Agreeing, Followed, OfRosters, Proposed, Rosters, read
 from folkmoot.node.session.statement import Quorum
-from folkmoot.node.transports.budget import Budget
+from folkmoot.node.transports.budget import Budgets
 from folkmoot.node.transports.transport import Transport
 from folkmoot.node.wire.messages import MOST_BYTES, encode
 
@@ -62,8 +62,7 @@ class Following:
         self._about: Roster | None = None  # whose successor ``_change`` is about
         self._accused: set[int] = set()  # who has contradicted itself in it
         self._told: dict[bytes, set[int]] = {}  # who has consented to what, as others were told
-        self._asked: dict[bytes, Budget] = {}
-        self._news: dict[bytes, Budget] = {}
+        self._asked, self._news = Budgets(*ASKED), Budgets(*NEWS)
         self._strange: dict[bytes, bytes] = {}  # the last roster that is not known here, of each peer
         self._replied: dict[bytes, float] = {}  # when a peer was last asked for what it seems to hold
         self._sent: dict[tuple[bytes, bytes], tuple[float, float]] = {}  # to whom what: when, and the pause
@@ -89,8 +88,7 @@ class Following:
         if self._changed is None:
             return
         now = self.transport.now()
-        budgets, rate = (self._asked, ASKED) if frame[1:2] == b"\x10" else (self._news, NEWS)
-        budget = budgets.setdefault(peer, Budget(*rate))
+        budget = (self._asked if frame[1:2] == b"\x10" else self._news)[peer]
         if budget.pay(now):
             self.counts["refused_too_often"] += 1
             return

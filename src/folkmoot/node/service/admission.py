@@ -12,7 +12,6 @@ each other; new motions are those of the roster in force.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -29,7 +28,7 @@ from folkmoot.node.service.policy import DAY, Limits, Policy, Spent
 from folkmoot.node.session.header import Header, motion_of, read_header
 from folkmoot.node.session.statement import Digest, Place, asked
 from folkmoot.node.storage.retention import DISK, OLD, stored_bytes, until
-from folkmoot.node.transports.budget import Allowances, Budget
+from folkmoot.node.transports.budget import Allowances, Budgets
 from folkmoot.node.transports.transport import Transport
 from folkmoot.node.wire import messages as m
 from folkmoot.node.wire.schema import MismatchError
@@ -42,9 +41,7 @@ NEWS: Final = (40.0, 400.0)  # announcements that a peer may send: a second, and
 ANNOUNCEMENTS: Final = 64  # times that a peer may be told of a motion again
 RATE: Final = (2.0, 120.0)  # motions that an asker may put: a second, and at once
 KEPT_SHARE: Final = 0.8  # of the disk for what must be kept: the rest is for what may go when room is needed
-LOOKED_BACK: Final = 2 * (
-    DAY + OLD
-)  # seconds: a motion that was opened before takes no room that must be kept
+LOOKED_BACK: Final = 2 * (DAY + OLD)  # seconds: a motion opened before takes no room that must be kept
 MOST_REMEMBERED: Final = 1000  # motions that were refused
 NOTED: Final = (100 / DAY, 100.0)  # refusals of one asker in the audit log: a second, and at once
 
@@ -126,11 +123,8 @@ class Admission:
         self._now, self._clock = transport.now, transport.clock
         self._policy, self._disk = policy or Policy(), disk
         self._spent = Spent(self._policy)
-        self._rates: defaultdict[bytes, Budget] = defaultdict(lambda: Budget(*RATE))
-        self._favours: defaultdict[bytes, Budget] = defaultdict(lambda: Budget(*FAVOURS))
-        self._drawn: defaultdict[bytes, Budget] = defaultdict(lambda: Budget(*DRAWN))
-        self._news: defaultdict[bytes, Budget] = defaultdict(lambda: Budget(*NEWS))
-        self._noted: defaultdict[bytes, Budget] = defaultdict(lambda: Budget(*NOTED))
+        self._rates, self._favours, self._drawn = Budgets(*RATE), Budgets(*FAVOURS), Budgets(*DRAWN)
+        self._news, self._noted = Budgets(*NEWS), Budgets(*NOTED)
         self._refused: dict[bytes, m.Refuse] = {}
         self._stored = Allowances(len(roster), int(KEPT_SHARE * disk))
         self.enter(roster)

@@ -97,9 +97,7 @@ class Playing:
         self._tell_over = over
         self._batch = batch
         self._inputs: Inputs | None = None
-        self._rows: dict[
-            int, Array
-        ] = {}  # by chunk, of texts for the choices, with validation rows for weights
+        self._rows: dict[int, Array] = {}  # inputs by chunk, for choices and for weights by nearness
         self._choosing = False
         self._busy: int | None = None  # the poll for which votes are being made
         self._cancel: Callable[[], None] | None = None

@@ -79,23 +79,9 @@ DELETE FROM consents;
 DELETE FROM successors WHERE name NOT IN (SELECT name FROM adopted)
 """
 _GONE: Final = (
-    "voted",
-    "commits",
-    "closes",
-    "series",
-    "opened",
-    "invitations",
-    "models",
-    "adoptions",
-    "ballots",
-    *CHILDREN,
-    "motions",
-    "seals",
-    "changes",
-    "agreed",
-    "roster_evidence",
-    "asked",
-)
+    "voted", "commits", "closes", "series", "opened", "invitations", "models", "adoptions", "ballots",
+    *CHILDREN, "motions", "seals", "changes", "agreed", "roster_evidence", "asked",
+)  # fmt: skip
 
 
 class DamagedError(ValueError):

@@ -51,6 +51,17 @@ class Allowances:
         self._sums[asker] += cost
 
 
+class Budgets(dict[bytes, "Budget"]):
+    """A budget for each peer, made when it is first asked for."""
+
+    def __init__(self, rate: float, burst: float) -> None:
+        super().__init__()
+        self._rate, self._burst = rate, burst
+
+    def __missing__(self, peer: bytes) -> Budget:
+        return self.setdefault(peer, Budget(self._rate, self._burst))
+
+
 class Budget:
     """``rate`` tokens a second, saved up to ``burst``."""
 

@@ -60,9 +60,7 @@ class Limits:
     processor: float = 0.5  # seconds a second that frames of all who may lie can take, together
     processor_burst: float = 2.0  # seconds at once
     dialled_again: tuple[float, float] = (0.25, 15.0)  # shortest and longest wait, in seconds
-    head_start: float = (
-        1.0  # seconds that the later of two members lets the earlier dial, more in large moots
-    )
+    head_start: float = 1.0  # seconds that one of two members lets the other dial, more in large moots
 
 
 class Connection(asyncio.Protocol):
