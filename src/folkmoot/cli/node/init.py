@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -75,7 +75,7 @@ def init(
 ) -> None:
     """Make a node: its key, its folder, and the one line for the roster."""
     from folkmoot.node.membership.exported import EXPORTED, exported_lines, read_exported
-    from folkmoot.node.membership.identity import SETTINGS, create
+    from folkmoot.node.membership.identity import create
     from folkmoot.node.storage.storage import create_storage
 
     taken = read_exported(folder) if folder.is_dir() else {}
@@ -83,25 +83,23 @@ def init(
         raise ValueError("--model must name the model of the node: give --model FILE.skops, or FILE.onnx")
     names = None if label_map is None else _labels(label_map)
     schema = () if model is None else _schema(model, columns, names)
-    made = create(
-        folder,
-        name=folder.resolve().name,
-        organisation=organisation,
-        listen=listen,
-        addresses=address or None,
-    )
-    create_storage(folder, made.fingerprint, time.time())
-    settings: dict[str, Any] = {"roster": _seen_from(folder, roster)}
+    running: dict[str, str] = {"roster": _seen_from(folder, roster)}
     if model is not None:
-        settings["model"] = model if ":" in model else _seen_from(folder, Path(model))
+        running["model"] = model if ":" in model else _seen_from(folder, Path(model))
+    if schema:
+        running["schema"] = SCHEMA
+    if holdout is not None:
+        running["holdout"] = _seen_from(folder, holdout)
+    name, addresses = folder.resolve().name, address or None
+    made = create(
+        folder, name=name, organisation=organisation, listen=listen, addresses=addresses, running=running,
+        labels=names,
+    )  # fmt: skip
+    create_storage(folder, made.fingerprint, time.time())
     if schema:
         from folkmoot.node.service.schema_files import schema_text
 
         (folder / SCHEMA).write_text(schema_text(schema), encoding="utf-8")
-        settings["schema"] = SCHEMA
-    if holdout is not None:
-        settings["holdout"] = _seen_from(folder, holdout)
-    _add_settings(folder / SETTINGS, settings, names)
     line = made.member().line()
     file = folder / (made.name + LINE)
     file.write_text(line + "\n", encoding="utf-8")
@@ -153,22 +151,6 @@ def _schema(model: str, columns: Path | None, labels: dict[str, str] | None) -> 
             found = tuple(Column(name) for name in table.columns if name != LABEL)
         loaded.declare(found, str(columns))
         return found
-
-
-def _add_settings(path: Path, settings: dict[str, Any], labels: dict[str, str] | None) -> None:
-    """Lines that the node was made with, where ``node.toml`` has them as comments."""
-    from folkmoot.node.membership.fields import toml_string
-
-    lines: list[str] = []
-    tables: list[str] = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        key = line.removeprefix("# ").partition(" =")[0]
-        (tables if line.startswith("# [policy]") or tables else lines).append(
-            f"{key} = {toml_string(settings.pop(key))}" if key in settings and line.startswith("# ") else line
-        )
-    if labels is not None:
-        tables = ["[labels]", *(f"{toml_string(k)} = {toml_string(v)}" for k, v in labels.items()), *tables]
-    path.write_text("\n".join([*lines, *tables]) + "\n", encoding="utf-8")
 
 
 def _seen_from(folder: Path, path: Path) -> str:
