@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
@@ -129,7 +130,7 @@ class Held:
     tables: list[dict[int, bytes]]
     outcome: Outcome | None
 
-    @property
+    @cached_property
     def first(self) -> Reviewed | None:
         """First votes on the asker's inputs, and on validation rows; None before they are agreed."""
         header = self.stored.header
@@ -137,7 +138,7 @@ class Held:
             return None
         return reviewed(header, self.tables[0], len(self.stored.names))
 
-    @property
+    @cached_property
     def final(self) -> Ints | None:
         """(member, input): the final votes; None if there are none, or not yet, or where they are choices."""
         if len(self.tables) < 2 or self.stored.header.terms.answers == "text":

@@ -7,15 +7,15 @@ happened, ``take`` what to store and then to send, ``due`` when to wake it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.rosters.successor import change_of
-from folkmoot.node.session.agreement import Agreement, Pace, Source
+from folkmoot.node.session.agreement import Agreement, Pace, Source, Stages
 from folkmoot.node.session.book import Book, Evidence
 from folkmoot.node.session.desk import MOST_STATEMENTS, Desk, request
-from folkmoot.node.session.frames import Have, Reveal, Told, read, read_stored
+from folkmoot.node.session.frames import Have, Told, read, read_stored
 from folkmoot.node.session.poll import order_of
 from folkmoot.node.session.speaker import Outbox, Speaker
 from folkmoot.node.session.statement import Sign
@@ -47,21 +47,19 @@ class Ready(Source):
         return body in self._ready()
 
 
-class Change:
+class Change(Stages):
     """One member's part in agreeing on what follows ``old``."""
-
-    number = 0
 
     def __init__(
         self, old: Roster, me: int, sign: Sign, ready: Callable[[], Sequence[bytes]], *, delta: float,
         records: Sequence[bytes] = (), now: float = 0.0,
     ) -> None:  # fmt: skip
         """``ready`` names the successors with enough consents; ``records`` is the journal, in order."""
+        super().__init__(0)
         self.name = change_of(old.moot)
         self.members = old.members
         self.book = Book(self.name, self.members, 1)
         self.speaker = Speaker(self.name, me, sign, self.book)
-        self.reveals: Mapping[int, Reveal] = {}
         self._desk = Desk(self.book, self.speaker, delta, now)
         self._stored = {*records}
         told = [each for each in map(read_stored, records) if isinstance(each, Told)]
@@ -69,11 +67,12 @@ class Change:
             for said in each.said:
                 self.book.add(said, stored=True)
         order = order_of(self.name, 0, len(old))
-        self.stage = Agreement(
-            0, 0, order=order, pace=Pace(delta), opened=now, source=Ready(ready), book=self.book,
-            speaker=self.speaker,
-        )  # fmt: skip
-        self.agreements = [self.stage]
+        self.agreements = [
+            Agreement(
+                0, 0, order=order, pace=Pace(delta), opened=now, source=Ready(ready), book=self.book,
+                speaker=self.speaker,
+            )
+        ]  # fmt: skip
         for each in told:
             for body in each.bodies:
                 self.stage.add_body(body.body)

@@ -410,3 +410,17 @@ class Agreement:
                 if self._body(value) is None:
                     found[value] = sorted(self.book.tally(self._slot(kind, number))[value])
         return found
+
+
+class Stages:
+    """What is decided by one agreement after the other: a poll, or a change of the roster."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.agreements: list[Agreement] = []  # those that have begun
+        self.reveals: dict[int, Reveal] = {}  # of agreed commitments, by member
+
+    @property
+    def stage(self) -> Agreement:
+        """The one that goes on, or was the last."""
+        return self.agreements[-1]

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from typing import Final
 
-from folkmoot.node.session.agreement import Agreement, Pace, Source
+from folkmoot.node.session.agreement import Agreement, Pace, Source, Stages
 from folkmoot.node.session.book import Book
 from folkmoot.node.session.frames import Reveal, Secret
 from folkmoot.node.session.sets import (
@@ -164,17 +164,17 @@ class RevealSource(Source):
         return [self._reveals[member]] if member in self._reveals else []
 
 
-class Poll:
+class Poll(Stages):
     """One member's part in a poll. ``table`` is what it brings: the votes of all who revealed, by member."""
 
     def __init__(
         self, number: int, before: bytes, *, pace: Pace, opened: float, book: Book, speaker: Speaker,
         is_ballot: Callable[[int, bytes], bool],
     ) -> None:  # fmt: skip
-        self.number, self.before, self.pace, self.opened = number, before, pace, opened
+        super().__init__(number)
+        self.before, self.pace, self.opened = before, pace, opened
         self.book, self.speaker = book, speaker
         self.secret: Secret | None = None
-        self.reveals: dict[int, Reveal] = {}  # of agreed commitments
         self.commitments = CommitmentSource(number, book, speaker.me)
         self.agreed: Commitments | None = None
         self.table: dict[int, bytes] | None = None
@@ -188,11 +188,6 @@ class Poll:
             )
         ]  # fmt: skip
         self._source: RevealSource | None = None
-
-    @property
-    def stage(self) -> Agreement:
-        """The agreement that goes on, or was the last."""
-        return self.agreements[-1]
 
     @property
     def has_committed(self) -> bool:
