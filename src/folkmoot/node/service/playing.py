@@ -473,9 +473,7 @@ class Playing:
         inputs, header = self._inputs, self.header
         if inputs is None or self.motion.wanted != 0:
             return
-        for chunk, parts in self.parts.scheduler.so_far(self.name):
-            inputs.answered_partly(chunk, parts)
-        votes, reason = inputs.ballot()
+        votes, reason = inputs.ballot(self.parts.scheduler.so_far(self.name))
         if header.rows:
             order = bytes.fromhex(self._said.order) if header.asker == self.place else b""
             ballot = first_ballot(header, votes, inputs.places, order)

@@ -101,10 +101,10 @@ class Scheduler:
         """Run another long job of a motion in the same thread, in the same turn: ``parts`` has its result."""
         self.ask(Question(motion, asker, 1, lambda *_: job(), done, of_model=False))
 
-    def so_far(self, motion: bytes) -> list[tuple[int, list[Any]]]:
-        """Answers to questions that are not over: chunks and parts."""
+    def so_far(self, motion: bytes) -> dict[int, list[Any]]:
+        """Answers to questions that are not over, by chunk."""
         tasks = [task for asker in self._askers.values() for task in asker.tasks if task.motion == motion]
-        return [(task.chunk, task.parts) for task in tasks if task.of_model and task.parts]
+        return {task.chunk: task.parts for task in tasks if task.of_model}
 
     def cancel(self, motion: bytes) -> None:
         """Nothing more is wanted for a motion; if the model was still to be asked, it was late."""
