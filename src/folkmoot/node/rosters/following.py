@@ -19,11 +19,20 @@ from folkmoot.node.membership.identity import Identity
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.rosters.change import Change
 from folkmoot.node.rosters.chronicle import Chronicle, Heard, Proposal
-from folkmoot.node.rosters.frames import MOST_TOLD, Agreeing, Followed, OfRosters, Proposed, Rosters, read
 from folkmoot.node.session.statement import Quorum
 from folkmoot.node.transports.budget import Budgets
 from folkmoot.node.transports.transport import Transport
-from folkmoot.node.wire.messages import MOST_BYTES, encode
+from folkmoot.node.wire.messages import (
+    MOST_BYTES,
+    MOST_TOLD,
+    Agreeing,
+    Followed,
+    OfRosters,
+    Proposed,
+    Rosters,
+    encode,
+    read_of_rosters,
+)
 
 DELTA: Final = 0.5  # seconds that a frame takes at the most, while all is well
 BUSY: Final = 2.0  # seconds between two times that some others are told what is held, while it changes
@@ -93,7 +102,7 @@ class Following:
             self.counts["refused_too_often"] += 1
             return
         try:
-            message = read(frame)
+            message = read_of_rosters(frame)
             if budget.pay(now, min(_signatures(message) / PRICE, MOST_PAID)):
                 self.counts["refused_too_often"] += 1
             elif isinstance(message, Rosters):

@@ -28,8 +28,8 @@ from folkmoot.node.membership.certificates import holds
 from folkmoot.node.membership.roster import Member, Roster
 from folkmoot.node.session.sets import value_of
 from folkmoot.node.session.statement import MOST_MEMBERS, Digest, Quorum, most_faults
+from folkmoot.node.wire.messages import MOST_CONTENT
 
-MOST_CONTENT: Final = 900 << 10  # bytes: with the consents it must fit into a frame
 MOST_NEW: Final = 64  # members that join at once in any roster; in a large one as many as it has
 _LONGEST_LINE: Final = 4096  # characters: to read one takes time
 
