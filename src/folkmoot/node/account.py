@@ -18,7 +18,7 @@ import numpy as np
 from folkmoot.aggregation.interface import ballots
 from folkmoot.aggregation.texts import Verdict
 from folkmoot.arrays import Ints
-from folkmoot.node.ballots import CERTAIN, NOTHING, there
+from folkmoot.node.ballots import CERTAIN, NOTHING, likeliest, there
 from folkmoot.node.certificate import Outcome, coin_of, opened
 from folkmoot.node.choices import unpack_choices, verdicts
 from folkmoot.node.evidence import what_of
@@ -340,13 +340,6 @@ def number(steps: int, step: float) -> float:
 
 
 # Votes, counted
-
-
-def likeliest(answers: Answers, votes: Ints) -> Ints:
-    """(member, input): votes as labels; of probabilities the likeliest, the first of equals."""
-    if answers != "probabilities":
-        return votes
-    return np.where(there(answers, votes), votes.argmax(axis=2), NO_VOTE)
 
 
 def _independence(

@@ -124,6 +124,20 @@ def there(answers: Answers, table: Array) -> Bools:
     return np.asarray(table != NOTHING) if answers == "numbers" else np.asarray(table.sum(axis=2) > 0)
 
 
+def likeliest(answers: Answers, votes: Ints) -> Ints:
+    """(member, input): votes as labels; of probabilities the likeliest, the first of equals."""
+    if answers != "probabilities":
+        return votes
+    return np.where(there(answers, votes), votes.argmax(axis=2), NO_VOTE)
+
+
+def shares_of(votes: Array) -> dict[int, float]:
+    """Of all votes for labels, the share of each label that has any."""
+    known = votes[votes != NO_VOTE].astype(np.int64)
+    many = np.bincount(known, minlength=1)
+    return {i: round(int(many[i]) / len(known), 6) for i in np.flatnonzero(many).tolist()}
+
+
 def levels_of(chances: Floats) -> Ints:
     """Probabilities (input, class) as levels that add up to 255; NaN in a row is no vote.
 

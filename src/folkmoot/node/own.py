@@ -15,7 +15,7 @@ from folkmoot.aggregation import FinalVotes, HoldoutTrust, Known, OwnAggregation
 from folkmoot.aggregation.interface import Kind
 from folkmoot.aggregation.own import Finals
 from folkmoot.arrays import Array, Bools, Floats, Ints
-from folkmoot.node.ballots import CERTAIN, on_grid, there
+from folkmoot.node.ballots import CERTAIN, likeliest, on_grid, there
 from folkmoot.node.review import Reviewed, ballots_of, reviewed
 from folkmoot.node.rules.numbers import MOST
 from folkmoot.node.session.header import Header
@@ -101,7 +101,9 @@ def _decided(
             return found, None
         reasons.append(f"peer review: {found.fell_back[me]}")
     if len(knowledge.truth):
-        flat = table if terms.answers != "probabilities" else _likeliest(table)
+        flat = table
+        if terms.answers == "probabilities" and first.asked is not None:
+            flat = likeliest(terms.answers, first.asked)
         held = _held(terms, n, me, knowledge)
         found = _by(HoldoutTrust(), flat, _joined(held, record if _fits(record, flat) else None), me, terms)
         if me not in found.fell_back:
@@ -196,8 +198,3 @@ def _joined(one: Rows | None, other: Rows | None) -> Rows | None:
         np.concatenate([one.truth, other.truth]),
         np.concatenate([one.owner, other.owner]),
     )
-
-
-def _likeliest(table: Floats) -> Ints:
-    known = ~np.isnan(table).any(axis=2)
-    return np.where(known, np.nan_to_num(table).argmax(axis=2), NO_VOTE)
