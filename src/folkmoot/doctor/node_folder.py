@@ -17,6 +17,7 @@ from typing import Final
 
 from folkmoot.doctor.examining import Finding
 from folkmoot.doctor.machine import descriptors, in_words, is_mine, owner_of, port, room
+from folkmoot.doctor.trying import tried
 from folkmoot.node.client import Client
 from folkmoot.node.membership import identity
 from folkmoot.node.membership.identity import CERTIFICATE, KEY, SETTINGS, Identity
@@ -25,7 +26,6 @@ from folkmoot.node.service.archive import open_archive
 from folkmoot.node.service.node import LEAST_FREE
 from folkmoot.node.service.node_file import read_node_file
 from folkmoot.node.service.operation import LOCK, Operation, is_running, locked, own_of
-from folkmoot.node.service.trying import tried
 from folkmoot.node.storage.storage import DATABASE
 from folkmoot.node.transports.mesh import SKEW_SECONDS, Mesh
 

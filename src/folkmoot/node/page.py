@@ -11,7 +11,8 @@ from typing import Any, Final
 import numpy as np
 
 from folkmoot.arrays import Ints
-from folkmoot.node.account import Held, account_of, likeliest
+from folkmoot.node.account import Held, account_of
+from folkmoot.node.ballots import likeliest
 from folkmoot.node.evidence import what_of
 from folkmoot.outcome import Turns
 from folkmoot.player.form import Input, PlayedMoot, PlayedRun, closest_first

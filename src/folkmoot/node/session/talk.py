@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from folkmoot.arrays import Classes, Ints
-from folkmoot.node.ballots import Ballots
+from folkmoot.node.ballots import Ballots, shares_of
 from folkmoot.node.session.frames import Answer, Ask
 from folkmoot.node.session.speaker import Speaker
 from folkmoot.node.session.terms import LOCAL, Terms
@@ -164,12 +164,9 @@ class Talk:
             self._opinions.react(won)
             self._packed = None
         votes = np.concatenate([*self._answers.values(), np.zeros(0, dtype=np.int8)])
-        known = votes[votes != NO_VOTE]
-        many = np.bincount(known, minlength=1) / max(len(known), 1)
-        shares = {i: round(float(many[i]), 6) for i in np.flatnonzero(many).tolist()}
         changed = int((self._opinions.answers != before).sum())
         heard = tuple(sorted(self._answers))
-        self.past.append(Past(self.round, now, tuple(self._asked), heard, changed, shares))
+        self.past.append(Past(self.round, now, tuple(self._asked), heard, changed, shares_of(votes)))
         del self.past[:-MOST_PAST]
         self._asked, self._waiting = [], set()
         self.round += 1
