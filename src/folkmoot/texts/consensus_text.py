@@ -129,6 +129,8 @@ class ConsensusText:
         if self.faults >= n:
             raise ValueError(f"faults must be below the number of members, {n}: got faults={self.faults}")
         self.least = checks.integer("least", least, least=0) or self.faults + 1
+        if self.least > n:
+            raise ValueError(f"least must be at most the number of members, {n}: got least={least}")
         self.seconds = checks.finite("seconds", seconds)
         if self.seconds <= 0:
             raise ValueError(f"seconds must be above 0: got seconds={seconds}")
