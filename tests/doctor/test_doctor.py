@@ -31,7 +31,7 @@ from support.ports import held_port
 
 ROOT = Path(__file__).parents[2]
 MODEL = "folkmoot.files.terminal:printable"  # any function
-CONTRIBUTORS = {"dev", "docs"}  # extras of the checkout, which no command asks a user for
+CONTRIBUTORS = {"dev", "docs", "language-model"}  # extras of the checkout, which no command asks a user for
 
 
 @pytest.fixture

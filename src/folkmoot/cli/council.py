@@ -111,6 +111,8 @@ def _print(outcome: TextOutcome, everything: bool) -> None:
     lines = outcome.independence.in_words()
     if outcome.effective_votes is None:
         lines = ["effective votes: not known from fewer than 20 questions", *lines]
+    if outcome.embedding:
+        lines = [f"embedding: {outcome.embedding}", *lines]
     say(*lines)
 
 

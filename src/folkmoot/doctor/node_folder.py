@@ -28,6 +28,7 @@ from folkmoot.node.service.node_file import read_node_file
 from folkmoot.node.service.operation import LOCK, Operation, is_running, locked, own_of
 from folkmoot.node.storage.storage import DATABASE
 from folkmoot.node.transports.mesh import SKEW_SECONDS, Mesh
+from folkmoot.texts.embedding import local_embedding
 
 # Whoever can read one of these can act as this node or learn its open first votes.
 _SECRET: Final = (KEY, "token", "token.*", f"{DATABASE}*")
@@ -92,7 +93,7 @@ def _inside(folder: Path) -> Iterator[Finding]:
         return
     yield Finding("identity", "ok", f"{me.name}, fingerprint {me.fingerprint[:16]}…")
     try:
-        read_node_file(folder)
+        told = read_node_file(folder)
     except ValueError as error:
         yield Finding("settings", "broken", str(error))
         return
@@ -102,6 +103,8 @@ def _inside(folder: Path) -> Iterator[Finding]:
         return
     yield port(me.listen)
     yield _model(folder)
+    if told.choose == "embedding":
+        yield Finding("choice", "ok", f"the text nearest to all others by {local_embedding().words}")
     yield from _stored(folder, me)
 
 

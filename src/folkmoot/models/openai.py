@@ -6,6 +6,7 @@ used: https://platform.openai.com/docs/api-reference/chat/create
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -168,6 +169,16 @@ class OpenAIModel(RemoteModel):
         checks.one_of("answer", self.answer, FORMS)
         for name in ("max_tokens", "samples"):
             checks.integer(name, getattr(self, name), least=1)
+        if self.seed is not None:
+            checks.integer("seed", self.seed)
+        hot = self.temperature
+        if hot is not None and (not isinstance(hot, (int, float)) or not 0 <= hot < math.inf):
+            raise ValueError(f"temperature must be a number from 0 on: got temperature={hot!r}")
+        for name in ("prompt", "system"):
+            if not isinstance(getattr(self, name), str | None):
+                raise ValueError(f"{name} must be text: got {name}={getattr(self, name)!r:.200}")
+        if not isinstance(self.extra, Mapping | None):
+            raise ValueError(f"extra must be members of a request by name: got extra={self.extra!r:.200}")
         if self.prompt is not None:
             check_template(self.prompt)
         pairs = [] if self.labels is None else pairs_of(self.labels)

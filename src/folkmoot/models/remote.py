@@ -114,8 +114,8 @@ class RemoteModel(BaseEstimator):
                 f"{{parallel}} must satisfy parallel <= {MOST_PARALLEL}: got {{parallel=}}",
                 parallel=self.parallel,
             )
-        if not 0 < self.timeout < math.inf:
-            raise ValueError(f"timeout must be a positive number of seconds: got timeout={self.timeout}")
+        if not isinstance(self.timeout, (int, float)) or not 0 < self.timeout < math.inf:
+            raise ValueError(f"timeout must be a positive number of seconds: got timeout={self.timeout!r}")
         if self.labels is not None and len(classes_of(self.labels)) < 2:
             raise ValueError(f"labels must be two or more: got {self.labels!r:.200}")
         return Endpoint(where, key_from(self.api_key_env), self.timeout, self.retries, self.usage)

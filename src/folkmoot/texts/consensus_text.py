@@ -17,7 +17,6 @@ from folkmoot.models.prompts import as_text
 from folkmoot.texts.choosing import (
     CHOOSE,
     Choose,
-    Embedding,
     UnreadableError,
     nearest,
     own,
@@ -25,6 +24,7 @@ from folkmoot.texts.choosing import (
     read_reply,
     shuffled,
 )
+from folkmoot.texts.embedding import Embedding, local_embedding
 from folkmoot.texts.outcome import Answered, Saying, TextOutcome
 
 __all__ = ["ConsensusText"]
@@ -82,7 +82,8 @@ class ConsensusText:
         How a member chooses: its own model does, or it takes the answer nearest to all others, or it stays
         with its own.
     embedding : callable, optional
-        For ``"embedding"``: takes texts and returns an array (text, dimension). Default: TF-IDF.
+        For ``"embedding"``: takes texts and returns an array (text, dimension). Default: WordLlama if it is
+        installed, else TF-IDF; ``outcome.embedding`` says which.
     faults : int, optional
         The number of members that may lie. Default: the largest number below a third.
     least : int, default 0
@@ -134,6 +135,8 @@ class ConsensusText:
         if self.faults >= n:
             raise ValueError(f"faults must be below the number of members, {n}: got faults={self.faults}")
         self.least = checks.integer("least", least, least=0) or self.faults + 1
+        if self.least > n:
+            raise ValueError(f"least must be at most the number of members, {n}: got least={least}")
         self.seconds = checks.finite("seconds", seconds)
         if self.seconds <= 0:
             raise ValueError(f"seconds must be above 0: got seconds={seconds}")
@@ -190,8 +193,16 @@ class ConsensusText:
             answered.append(Answered(question, tuple(proposed), choices, why, decided))
         return TextOutcome(
             names=tuple(self._members), answered=tuple(answered), faults=self.faults, least=self.least,
-            choose=tuple(self._choose.values()), seconds=time.monotonic() - began,
+            choose=tuple(self._choose.values()), embedding=self._named_embedding,
+            seconds=time.monotonic() - began,
         )  # fmt: skip
+
+    @property
+    def _named_embedding(self) -> str:
+        """The embedding in words; "" if nobody chooses by it."""
+        if "embedding" not in self._choose.values():
+            return ""
+        return local_embedding().words if self._embedding is None else "one of the caller"
 
     def _salt(self, place: int, question: Any) -> bytes:
         key = json.dumps([self.seed, place, question])

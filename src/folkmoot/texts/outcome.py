@@ -98,6 +98,8 @@ class TextOutcome:
         How many choices an answer needs.
     choose : tuple of str
         How each member chooses.
+    embedding : str
+        The embedding that found the nearest answer, in words; "" if nobody chose by it.
     seconds : float
         The time it took, in seconds.
 
@@ -117,6 +119,7 @@ class TextOutcome:
     faults: int
     least: int
     choose: tuple[str, ...]
+    embedding: str
     seconds: float = field(compare=False)
 
     @property
@@ -143,6 +146,7 @@ class TextOutcome:
             ],
             "faults": self.faults,
             "least": self.least,
+            "embedding": self.embedding,
             "seconds": round(self.seconds, 3),
             "effective_votes": self.effective_votes,
             "alike": [list(group) for group in self.independence.groups],
