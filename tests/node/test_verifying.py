@@ -72,6 +72,8 @@ def test_a_roster_in_force_shows_the_quorum_that_agreed_on_it() -> None:
     assert isinstance(found, Succeeds)
     assert found.in_force
     assert found.proposal.successor.roster == moot.nodes[1].chronicle.tip
+    again, the_same = moot.nodes[1].archive.sign(data)  # by who comes late: nothing is left to sign
+    assert (again.in_force, the_same) == (True, data)
     lines = data.split(b"\n")
     agreed = next(i for i, line in enumerate(lines) if line.startswith(b"agreed"))
     another = lines[agreed].replace(b"round = 0", b"round = 1")

@@ -280,7 +280,14 @@ class NodeArchive:
     def sign(self, proposal: str | bytes) -> tuple[ProposalStatus, bytes]:
         """Sign a proposal: the first digits of one that is known here, or a file of one. Its file, too."""
         if isinstance(proposal, bytes):
-            found = read_roster_text(proposal, self.chronicle.tip)
+            tip = self.chronicle.tip
+            given = Roster.parse(proposal, "the file")
+            before = self.chronicle.roster(bytes.fromhex(given.previous))
+            if given.moot == tip.moot and before is not None:  # in force already: nothing is left to sign
+                name = read_roster_text(proposal, before).successor.name
+                followed = self.chronicle.proposal(before, name)
+                return self._status(followed), roster_text(followed)
+            found = read_roster_text(proposal, tip)
             previous = found.old.moot
             signed = sorted(found.consents.items())
             made = self._consent(found.successor)
