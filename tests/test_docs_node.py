@@ -17,11 +17,13 @@ OLD = {"upgrading.md", "changelog.md"}  # they name what is gone
 NODES = ("node", "roster", "ask", "motions", "verify", "local", "doctor")
 GONE = ("truth", "evidence", "audit")
 
+
 def texts(node: ast.expr) -> list[str]:
     """The strings that an expression may be: a constant, or one of two."""
     if isinstance(node, ast.IfExp):
         return texts(node.body) + texts(node.orelse)
     return [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
+
 
 def events() -> Iterator[tuple[str, set[str], set[str]]]:
     """Every line that the code may write: its event, its possible levels, and its fields."""
@@ -39,6 +41,7 @@ def events() -> Iterator[tuple[str, set[str], set[str]]]:
             for each in texts(call.args[1]):
                 yield each, levels, {key.arg for key in call.keywords if key.arg} - {"node"}
 
+
 def test_every_warning_and_error_of_the_log_is_on_the_page_with_its_fields_and_no_other() -> None:
     section = OPERATIONS.split("\n## Logs\n")[1].split("\n## ")[0]
     rows = re.findall(r"^\| `([^`]+)` \| (\w+) \|(.*)\|$", section, flags=re.M)
@@ -51,6 +54,7 @@ def test_every_warning_and_error_of_the_log_is_on_the_page_with_its_fields_and_n
         for field in fields:
             assert re.search(rf"\b{field}\b", page[event][1]), f"{event}: {field}"
 
+
 def typed() -> Iterator[tuple[Path, str]]:
     """What the pages say that somebody types: lines after a prompt, and commands within the text."""
     for page in PAGES:
@@ -60,6 +64,7 @@ def typed() -> Iterator[tuple[Path, str]]:
             r"(?:^\s*(?:\$ |run: )|`|^)folkmoot ([a-z][^`\n#|>;]*)", page.read_text(), flags=re.M
         ):
             yield page, line
+
 
 def test_commands_of_the_pages_are_there_with_their_options() -> None:
     wrong, seen = [], 0

@@ -28,20 +28,26 @@ OF_THE_ROOT = {
 }
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
+
 def listed() -> list[str]:
     return re.findall(r"^- \[[^\]]+\]\(([^)]+)\): .", (DOCS / "README.md").read_text(), flags=re.M)
+
 
 def test_every_page_is_in_the_list_of_pages_once() -> None:
     pages = {path.name for path in DOCS.glob("*.md") if path.stem not in OF_THEMSELVES}
     wanted = {OF_THE_ROOT.get(Path(name).stem, name) for name in pages} | {"theorems/README.md"}
     assert sorted(listed()) == sorted(wanted)
 
+
 def test_a_page_has_one_title_in_lists_and_sidebar() -> None:
     """The sidebar shows the heading of a page, lists what docs/README.md calls it."""
-    for title, page in re.findall(r"^- \[([^\]]+)\]\(([^)]+)\): ", (DOCS / "README.md").read_text(), flags=re.M):
+    for title, page in re.findall(
+        r"^- \[([^\]]+)\]\(([^)]+)\): ", (DOCS / "README.md").read_text(), flags=re.M
+    ):
         heading = re.search(r"^# (.+)", (DOCS / page).read_text(), flags=re.M)
         assert heading is not None, page
         assert heading[1] == title, page
+
 
 def test_every_section_of_the_list_has_its_page_and_stands_in_the_navigation() -> None:
     sections = re.findall(r"^## (.+)", (DOCS / "README.md").read_text(), flags=re.M)
@@ -51,6 +57,7 @@ def test_every_section_of_the_list_has_its_page_and_stands_in_the_navigation() -
         assert f"```{{pages}} {section}\n" in (DOCS / f"{page}.md").read_text()
         assert re.search(rf"^{page}$", first, flags=re.M)
 
+
 def anchors(page: Path) -> set[str]:
     """The anchors that both GitHub and the site give to headings."""
     text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.M | re.S)
@@ -58,17 +65,20 @@ def anchors(page: Path) -> set[str]:
     plain = [re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", head).lower() for head in heads]
     return {re.sub(r"[^\w\- ]", "", head.replace("`", "")).strip().replace(" ", "-") for head in plain}
 
+
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "chain" / "README.md"], ids=lambda p: p.stem)
 def test_links_lead_to_headings_that_are_there(page: Path) -> None:
     for target, anchor in re.findall(r"\]\(([\w./-]*\.md)?#([\w-]+)\)", page.read_text()):
         goal = (page.parent / target) if target else page
         assert anchor in anchors(goal), f"{target}#{anchor}"
 
+
 def test_every_promise_names_tests_that_are_there() -> None:
     named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", (DOCS / "security.md").read_text())
     assert len(named) > 20
     for file, name in named:
         assert f"def {name or 'test_'}" in (ROOT / file).read_text(), f"{file}::{name}"
+
 
 def test_every_public_name_has_a_page_and_its_packages_list_it() -> None:
     """Held against the source alone: the stub's lines, and the literal ``__all__`` of its packages."""
@@ -105,6 +115,7 @@ def test_every_public_name_has_a_page_and_its_packages_list_it() -> None:
         for _, page in found:
             assert page in made, f"{name} leads to {page}"
 
+
 @pytest.mark.parametrize("command", ["folkmoot learn", "folkmoot node run", "folkmoot theory rounds"])
 def test_the_page_of_commands_has_what_their_help_has(command: str) -> None:
     from command_line import commands
@@ -117,12 +128,14 @@ def test_the_page_of_commands_has_what_their_help_has(command: str) -> None:
     assert len(options) > 4
     assert options <= set(re.findall(r"(?<![\w-])--[a-z][\w-]*", shown))
 
+
 def test_the_page_of_commands_says_defaults_and_names() -> None:
     from command_line import Commands
 
     sections = {section["names"][0]: section.astext() for section in Commands.run(None)}  # type: ignore[arg-type]
     assert "[default: folkmoot-demo]" in sections["folkmoot demo"]
     assert "slush, snowflake, snowball" in sections["folkmoot deliberate"]
+
 
 def test_metrics_that_pages_name_are_metrics_of_a_node() -> None:
     from folkmoot.node.web.metrics import described
@@ -135,6 +148,7 @@ def test_metrics_that_pages_name_are_metrics_of_a_node() -> None:
     told |= {f"{name}_{end}" for name in told for end in ("bucket", "sum", "count")}
     assert named <= told
 
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.stem)
 def test_every_example_opens_with_what_one_learns(example: Path) -> None:
     about = ast.get_docstring(ast.parse(example.read_text())) or ""
@@ -144,13 +158,16 @@ def test_every_example_opens_with_what_one_learns(example: Path) -> None:
     assert first.startswith("Learn ")
     assert first.rstrip()[-1] in ".:" or "." in about.split("\n\n")[1]
 
+
 # ---- file formats ------------------------------------------------------------------------------
+
 
 def rows(section: str) -> set[str]:
     """What the first column of a section's table names."""
     text = (DOCS / "file-formats.md").read_text().split(f"\n## {section}\n")[1].split("\n## ")[0]
     cells = re.findall(r"^\| (`[^|]+) \|", text, flags=re.M)
     return {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
+
 
 def test_file_formats_are_those_of_the_code(tmp_path: Path) -> None:
     from folkmoot.node.certificate import Certificate, PollProof
@@ -166,7 +183,9 @@ def test_file_formats_are_those_of_the_code(tmp_path: Path) -> None:
     (entry,) = tomllib.loads((tmp_path / "roster.toml").read_text())["participants"]
     assert set(example) == set(entry) == set(Member.__dataclass_fields__)
 
+
 # ---- measurements ------------------------------------------------------------------------------
+
 
 def test_a_benchmark_writes_its_own_part_and_leaves_the_others(tmp_path: Path) -> None:
     from timing import record, this_machine
@@ -180,6 +199,7 @@ def test_a_benchmark_writes_its_own_part_and_leaves_the_others(tmp_path: Path) -
     assert [entry["results"] for entry in known.values()] == [{"a page": 2}, {"a talk": 0.5}]
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\d", entry["date"]) for entry in known.values())
     assert all(re.fullmatch(r"[0-9a-f]{12}\+?|unknown\+?", entry["commit"]) for entry in known.values())
+
 
 def test_the_page_of_measurements_says_what_the_file_says() -> None:
     from measured import page, row, table
@@ -209,6 +229,7 @@ def test_the_page_of_measurements_says_what_the_file_says() -> None:
         "500 (**not** reached)",
     )
 
+
 def test_measurements_are_of_benchmarks_that_are_there_and_make_bench_runs_them_all() -> None:
     known = json.loads((ROOT / "benchmarks/results.json").read_text())
     texts = {path.stem: path.read_text() for path in (ROOT / "benchmarks").glob("*.py")}
@@ -216,6 +237,7 @@ def test_measurements_are_of_benchmarks_that_are_there_and_make_bench_runs_them_
     assert set(known) <= scripts
     (run_by_make,) = re.findall(r"^BENCHMARKS := (.*)", (ROOT / "Makefile").read_text(), flags=re.M)
     assert set(run_by_make.split()) == scripts
+
 
 def test_a_page_shows_the_table_of_one_benchmark_or_how_to_measure_it() -> None:
     from measured import part
@@ -236,6 +258,7 @@ def test_a_page_shows_the_table_of_one_benchmark_or_how_to_measure_it() -> None:
     assert named >= {"player"}
     assert all((ROOT / "benchmarks" / f"{name}.py").exists() for name in named)
 
+
 def test_what_was_measured_at_this_commit_is_not_measured_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,6 +273,7 @@ def test_what_was_measured_at_this_commit_is_not_measured_again(
     monkeypatch.setattr(timing, "commit", lambda: "def")
     assert not timing.is_recorded("trust", path)
     assert not timing.is_recorded("page", path)
+
 
 def test_a_benchmark_that_fails_does_not_keep_the_others_from_running(tmp_path: Path) -> None:
     """``make bench`` with a Python that writes down what it is told to run, and fails at one of them."""

@@ -1,4 +1,4 @@
-"""What this machine offers: cores, compiled functions, and packages beyond those that folkmoot needs."""
+"""Facilities of this machine: cores, compiled functions, and packages beyond those that folkmoot needs."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def compiled(**options: Any) -> Callable[[Function], Function]:
     Numba keeps compiled functions beside the source, in the user's cache folder where the source is
     read-only, or in the folder that ``NUMBA_CACHE_DIR`` names. It compiles a function again when the time or
     size of the function's file changes, and looks at no file of what that calls: after an edit of these,
-    delete what is kept (CONTRIBUTING.md). What is kept is code, which is run when it is loaded.
+    delete what is kept (CONTRIBUTING.md). Kept files are code, which is run when it is loaded.
     """
     import numba
 
@@ -89,7 +89,7 @@ class Extra:
     modules : tuple of str
         The modules that it brings, by the names under which they are imported.
     purpose : str
-        What it is for.
+        Its purpose.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a deliberation came to: decisions, how firmly they are held, what it cost, and the run that it was.
+"""The outcome of a deliberation: decisions, how firmly they are held, what it cost, and the run that it was.
 
 An ``Outcome`` is data: ``explain``, ``plot_convergence`` and ``play`` are functions of it. It knows nothing
 of the truth, as agreement is not correctness.
@@ -123,7 +123,7 @@ class Turn(NamedTuple):
         How many of the answers name each class; with weights, the sum of theirs, rescaled to
         ``len(asked)``.
     alpha : int
-        What a tally must reach.
+        The threshold of a tally.
     won : int
         The class whose tally reached alpha; -1 if none did.
     before : int
@@ -162,15 +162,15 @@ class Turns(Sequence[Turn]):
     round : ndarray of int, shape (turn,)
         The round; the first is 1.
     participant : ndarray of int, shape (turn,)
-        Who asks.
+        The askers.
     size : ndarray of int, shape (turn,)
         How many it asks: k, or fewer where it can ask fewer.
     alpha : ndarray of int, shape (turn,)
-        What a tally must reach.
+        The threshold of a tally.
     asked : ndarray of int, shape (turn, most)
-        Whom it asks; only the first ``size`` entries of a row mean something.
+        The peers asked; only the first ``size`` entries of a row mean something.
     answers : ndarray of int, shape (turn, most)
-        What these answer, -1 for none.
+        The answers of these, -1 for none.
     tally : ndarray of float, shape (turn, class)
         How many answers name each class, or what they weigh, rescaled to ``size``.
     won : ndarray of int, shape (turn,)
@@ -320,7 +320,7 @@ class Run(Protocol):
 
     @property
     def seed(self) -> int:
-        """What seeds its randomness."""
+        """The seed of its randomness."""
 
     @property
     def adversaries(self) -> Mapping[int, Any]:
@@ -338,7 +338,7 @@ class Run(Protocol):
         """k and alpha of each participant (participant,) on input i; 0 and 0 of one that asks nobody."""
 
     def turns(self, i: int, repetition: int) -> Turns:
-        """Who asked whom on input i, turn by turn."""
+        """The asker, peers and answers of each turn on input i."""
 
     def decided(self, i: int, votes: Votes, times: int, seed: int) -> Ints | None:
         """(variant, time): decisions on input i by other first votes (participant, variant), run so often.
@@ -362,7 +362,7 @@ class Outcome:
     decisions : ndarray of int, shape (participant, input)
         The class that each participant holds at the end; -1 for none, and for an adversary.
     honest : ndarray of bool, shape (participant,)
-        Who followed the protocol.
+        Whether each participant followed the protocol.
     classes : int
         The number of classes.
     converged : ndarray of bool, shape (input,)
@@ -375,18 +375,18 @@ class Outcome:
         How many honest participants held each class at the start and after each round. Only with
         ``record=True``.
     labels : sequence, optional
-        What the classes are called, one for each. Estimators and ``compare(..., labels=)`` fill it in.
+        Names of the classes, one for each. Estimators and ``compare(..., labels=)`` fill it in.
     names : sequence of str, optional
-        What the participants are called, one for each.
+        Names of the participants, one for each.
     present : ndarray of bool, shape (participant, input), optional
-        Who took part in which input, the same in all repetitions; None if everybody did. Only those count in
-        what follows.
+        Whether each participant took part in each input, the same in all repetitions; None if everybody did.
+        Only those count in what follows.
     run : Run, optional
         How it was run: protocol, schedule, seed, adversaries, first votes. It is what ``turns`` and
         ``explain``
         look at. Default: that is not known.
     faults : mapping of int to str, optional
-        Who could not answer at all, and why.
+        Participants that could not answer at all, with the reasons.
 
     Raises
     ------
@@ -453,7 +453,7 @@ class Outcome:
 
     @property
     def malicious(self) -> dict[int, str]:
-        """Who does not follow the protocol, and what it does instead."""
+        """Malicious participants and their behaviours."""
         return {} if self.run is None else {i: repr(liar) for i, liar in self.run.adversaries.items()}
 
     @property
@@ -468,7 +468,7 @@ class Outcome:
 
     @property
     def seed(self) -> int | None:
-        """What seeded the randomness."""
+        """The seed of the randomness."""
         return None if self.run is None else self.run.seed
 
     def query(self, i: int) -> tuple[Ints, Ints]:

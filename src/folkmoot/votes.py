@@ -129,7 +129,7 @@ def check_keys(keys: npt.ArrayLike, inputs: int) -> Ints:
 
 
 def check_missing(missing: Missing) -> Missing:
-    """What those without a vote do, or ValueError if it is none of both."""
+    """The behaviour of those without a vote, or ValueError if it is none of both."""
     if missing not in get_args(Missing):
         raise ValueError(f"missing must be 'present' or 'absent': got {missing!r}")
     return missing

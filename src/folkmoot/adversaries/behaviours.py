@@ -136,7 +136,7 @@ class Silent(Adversary, NumberAdversary):
         return np.nan
 
     def first_vote(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
-        """What its model says."""
+        """The answer of its model."""
         return vote
 
 
@@ -239,7 +239,7 @@ class Copycat(Adversary):
     sees = Sees.TARGET
 
     def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
-        """What the target holds now."""
+        """The target's current class."""
         return seen
 
     @classmethod
@@ -300,7 +300,7 @@ class Sleeper(Adversary):
         return wrong(truth, classes)
 
     def candid(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
-        """What the target holds now."""
+        """The target's current class."""
         return seen
 
     def lies_on(self, inputs: int) -> Bools:
@@ -338,8 +338,8 @@ class Misstating(RandomClass):
     In federated Byzantine agreement it says a label drawn for each hearer, phase and counter, and as its
     first vote.
 
-    What it has told somebody it does not take back, as nobody would heed that. Where participants are asked
-    it answers as ``RandomClass`` does.
+    A contradiction of earlier statements would be ignored, so it keeps to them. In protocols that ask
+    participants it answers as ``RandomClass`` does.
 
     Examples
     --------
@@ -531,7 +531,7 @@ def stealthy_votes(
     Parameters
     ----------
     votes : array-like of int, shape (participant, input) or (input,)
-        What the models of the traitors answer: classes, -1 for none.
+        Answers of the traitors' models: classes, -1 for none.
     truth : array-like of int, shape (input,)
         The right classes.
     classes : int

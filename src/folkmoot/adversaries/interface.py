@@ -1,4 +1,4 @@
-"""What a malicious participant is, for classes and for numbers: a pure answer to what it is shown.
+"""Malicious participants, for classes and for numbers: a pure answer to an observation.
 
 An adversary never draws random numbers, keeps time or looks at the population itself. Whoever runs it shows
 it one observation per query (``Sees``) or table of numbers (``NumbersSeen``). A simulator can therefore
@@ -22,7 +22,7 @@ from folkmoot.votes import NO_VOTE, Colour, Missing, Votes, check_truth
 
 
 class Knows(Flag):
-    """What an adversary must know beyond the query itself.
+    """Knowledge that an adversary needs beyond the query itself.
 
     Attributes
     ----------
@@ -107,10 +107,10 @@ class Adversary(ABC):
 
     @abstractmethod
     def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:
-        """What it says to a query; -1 is silence. ``vote`` and ``truth`` are -1 when not known."""
+        """The answer to a query; -1 is silence. ``vote`` and ``truth`` are -1 when not known."""
 
     def first_vote(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:
-        """What it hands in as its first vote. ``seen`` is a class drawn at random if it sees a die, else 0.
+        """The first vote that it hands in. ``seen`` is a class drawn at random if it sees a die, else 0.
 
         Default: what it says to a query; its model's answer if that depends on others.
         """
@@ -119,7 +119,7 @@ class Adversary(ABC):
         return vote
 
     def candid(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:
-        """What it says where it does not lie (``lies_on``)."""
+        """The answer on inputs on which it does not lie (``lies_on``)."""
         return self.answer(seen, vote=vote, truth=truth, classes=classes)
 
     def lies_on(self, inputs: int) -> Bools:
@@ -163,7 +163,7 @@ def handed_in(
     Parameters
     ----------
     votes : ndarray of int, shape (participant, input)
-        What every participant's model answers: classes, -1 for none.
+        Answers of every participant's model: classes, -1 for none.
     adversaries : mapping of int to Adversary
         The malicious participants by number.
     truth : array-like of int, shape (input,), or None
@@ -230,7 +230,7 @@ def _draws(seed: int, participant: int, keys: Ints) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class NumbersSeen:
-    """What a liar is shown where numbers are aggregated, for all inputs at once.
+    """The observation of a liar when numbers are aggregated, for all inputs at once.
 
     It is omniscient, the worst case of Dolev et al. (1986): it knows all honest numbers before it says its
     own. All participants hold one table, so it tells everybody the same.
@@ -240,7 +240,7 @@ class NumbersSeen:
     honest : ndarray of float, shape (honest, input, output)
         The numbers of all honest participants, NaN for none.
     own : ndarray of float, shape (input, output)
-        What the liar's own model says.
+        Numbers of the liar's own model.
     draw : ndarray of float, shape (input, output)
         Uniform over [0, 1), drawn by the seed for this liar alone.
 
@@ -292,7 +292,7 @@ class NumberAdversary(ABC):
 
     @abstractmethod
     def answer_number(self, seen: NumbersSeen) -> npt.ArrayLike:
-        """What it says, an array that broadcasts to (input, output).
+        """The numbers given, an array that broadcasts to (input, output).
 
         NaN is silence. So is any number that no honest node would send (infinite, or beyond ``LARGEST``): it
         is left out.
@@ -305,7 +305,7 @@ def numbers_handed_in(values: Floats, adversaries: Mapping[int, NumberAdversary]
     Parameters
     ----------
     values : ndarray of float, shape (participant, input, output)
-        What every participant's model answers.
+        Numbers of every participant's model.
     adversaries : mapping of int to NumberAdversary
         The malicious participants by number.
     seed : int, default 0

@@ -52,8 +52,8 @@ class DawidSkene(Aggregation):
     tolerance : float, default 1e-6
         Stop when no posterior moves by more than this.
     unvoted : bool, default False
-        Whether the truth of an input may be a class that nobody voted for there. Where the truth of some
-        inputs is known and most always lie, the others are then read backwards.
+        Whether the truth of an input may be a class that nobody voted for there. If the truth of some inputs
+        is known and most always lie, the others are then read backwards.
 
     Examples
     --------

@@ -36,7 +36,7 @@ _PRIOR: Final = 3.0
 
 @dataclass(frozen=True, eq=False)
 class NumberReview:
-    """What a judge has learnt: whose rows it accepted, its rule, and why it cannot tell, if it cannot."""
+    """Result of a judge's learning: accepted owners, the rule, and the reason if it cannot tell."""
 
     judge: int
     accepted: Bools
@@ -192,7 +192,7 @@ def moved(values: Floats, trim: int) -> Floats:
 def weights_by_errors(squares: Floats, rows: int) -> Floats:
     """(peer,): what each peer's number counts for, by its mean squared error on ``rows`` rows.
 
-    An error that is not known counts as the largest. Where none is, all count alike.
+    An error that is not known counts as the largest. If none is above it, all count alike.
     """
     known = np.isfinite(squares)
     if not rows or not known.any():

@@ -1,4 +1,4 @@
-"""What ``learn`` and ``predict`` print and write: the study, and a row for each answer."""
+"""Output of ``learn`` and ``predict``: the study, and one row per answer."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _print_improved(found: Improvement) -> None:
 
 
 def truths(data: MootData) -> list[str]:
-    """What is right of each test row, as the file has it."""
+    """The truth of each test row, as the file has it."""
     if data.y_test is None:
         return []
     return [f"{y:g}" for y in data.y_test] if data.numeric else data.classes[data.y_test].tolist()

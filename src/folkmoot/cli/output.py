@@ -1,4 +1,4 @@
-"""What commands print: one object as JSON, or tables for people; numbers below 1e-308 included."""
+"""Output of commands: one object as JSON, or tables for people; numbers below 1e-308 included."""
 
 from __future__ import annotations
 

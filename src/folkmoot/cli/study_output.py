@@ -1,4 +1,4 @@
-"""What ``demo`` and ``learn`` share: a study printed as a table, and written into a folder."""
+"""Common parts of ``demo`` and ``learn``: a study printed as a table, and written into a folder."""
 
 from __future__ import annotations
 

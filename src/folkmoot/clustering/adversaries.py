@@ -22,7 +22,7 @@ from folkmoot.votes import numbered
 
 @dataclass(frozen=True, eq=False)
 class LiarsView:
-    """What a liar knows when it makes up its partition.
+    """A liar's knowledge when it makes up its partition.
 
     Parameters
     ----------
@@ -77,14 +77,14 @@ class PartitionAdversary(ABC):
         """The partition that it commits to and reveals, shape (object,)."""
 
     def announce(self, view: LiarsView) -> Ints:
-        """What it says in the talk: what it revealed, unless it says otherwise."""
+        """Its announcement in the talk: by default the partition that it revealed."""
         return self.reveal(view)
 
 
 def views(
     partitions: Ints, adversaries: Mapping[int, PartitionAdversary], clusters: int | None, seed: int
 ) -> dict[int, LiarsView]:
-    """What each liar knows, by its number."""
+    """Each liar's knowledge, by its number."""
     if not adversaries:
         return {}
     liars = sorted(adversaries)
@@ -262,7 +262,7 @@ class TurncoatPartition(PartitionAdversary):
     Parameters
     ----------
     lie : PartitionAdversary, default CliquePartition()
-        What it says in the talk.
+        Its announcement in the talk.
 
     Examples
     --------

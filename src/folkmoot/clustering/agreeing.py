@@ -54,7 +54,7 @@ def cluster(
     rounds : int, default 10
         The most rounds to talk; it ends when all that anchor hold one partition.
     names : sequence of str, optional
-        What the participants are called.
+        Names of the participants.
     seed : int, default 0
         Seeds what liars draw. Nothing else is random.
     progress : callable, optional
@@ -108,7 +108,7 @@ def cluster(
 def lied(
     said: Ints, liars: Mapping[int, PartitionAdversary], clusters: int | None, seed: int
 ) -> tuple[Ints, dict[int, Ints]]:
-    """What everybody reveals, and what liars announce in the talk."""
+    """The revealed partitions, and the announcements of liars in the talk."""
     handed, announced = said.copy(), {}
     for liar, view in views(said, liars, clusters, seed).items():
         handed[liar] = _told(liars[liar].reveal(view), said.shape[1])
@@ -118,7 +118,7 @@ def lied(
 
 @dataclass(frozen=True, eq=False)
 class HeardPartitions:
-    """What listeners make of the partitions that were revealed, before they talk.
+    """Listeners' results from the revealed partitions, before the talk.
 
     Participants are in an order that hangs on the partitions alone, so that nothing depends on who is called
     what.

@@ -34,7 +34,7 @@ class ClusteringWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class Clustering:
-    """What ``folkmoot.cluster`` came to.
+    """The result of ``folkmoot.cluster``.
 
     Parameters
     ----------
@@ -42,16 +42,17 @@ class Clustering:
         The agreed cluster of each object, numbered in the order in which they appear; -1 where nobody has
         seen it.
     weights : ndarray of float, shape (participant, participant)
-        What each (row) thinks of each (column) at the end; a row adds up to 1, and is 0 for the Byzantine.
+        The weight of each participant (column) for each (row) at the end; a row adds up to 1, and is 0 for
+        the Byzantine.
     anchored : ndarray of bool, shape (participant,)
-        Who could judge: whose weights come to three voices or more. Only they are counted in ``labels``,
-        unless there are none. False for the Byzantine.
+        Whether each participant could judge: its weights come to three voices or more. Only they are counted
+        in ``labels``, unless there are none. False for the Byzantine.
     agreement : ndarray of float, shape (object,)
         The share of those that count who hold the agreed label at the end.
     held : ndarray of int, shape (participant, object)
         The label that each holds at the end, by the names of ``labels``; -1 for the Byzantine.
     honest : ndarray of bool, shape (participant,)
-        Who followed the rule.
+        Whether each participant followed the rule.
     voices : ndarray of float, shape (participant,)
         1 for a partition unlike all others, 1/m for each of m copies.
     likeness : ndarray of float, shape (participant,)
@@ -65,11 +66,12 @@ class Clustering:
     given : bool
         Whether it was given.
     suggested_clusters : int
-        Where the spectrum falls most, from 2 to 20: a hint at another number of clusters, not a proof.
+        The number after which the spectrum falls most, from 2 to 20: a hint at another number of clusters,
+        not a proof.
     usual_clusters : int
         The weighted median of the numbers that participants have made: another hint.
     names : tuple of str
-        What the participants are called.
+        Names of the participants.
 
     Examples
     --------
@@ -189,7 +191,7 @@ class Clustering:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw. Default: in a figure of its own.
+            Axes to draw in. Default: in a figure of its own.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Whom a participant believes about clusters, from its own partition and everybody's revealed ones.
+"""A participant's trust in others' clusters, from its own partition and all revealed ones.
 
 With A the adjusted Rand indices of all partitions:
 
@@ -67,7 +67,7 @@ class Revealed:
         return voices(self.indices, _COPIES)
 
     def first_weights(self, i: int) -> Floats:
-        """What participant i thinks of everybody by its own partition."""
+        """Weights of all participants for participant i, by its own partition."""
         weights: Floats = self.beyond[i] ** _STEEP * self.voices
         weights[i] = 0.0
         weights[i] = weights.max() or 1.0

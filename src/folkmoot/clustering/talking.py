@@ -30,7 +30,7 @@ _BY_OBJECT: Final = 2  # rounds, before whole partitions are taken
 
 @dataclass(frozen=True, eq=False)
 class PartitionRounds:
-    """What came of it."""
+    """The result."""
 
     held: Ints  # (participant, object): what each says at the end, liars included
     rounds: int

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class CoverageCurve(NamedTuple):
-    """What is answered, and how well, if answers below a probability are withheld.
+    """Coverage and accuracy if answers below a probability are withheld.
 
     Parameters
     ----------
@@ -56,11 +56,11 @@ class Certainty:
     likely : ndarray of float, shape (input, class)
         How likely each class is.
     labels : sequence, optional
-        What the classes are called. Default: by their numbers.
+        Names of the classes. Default: by their numbers.
     abstain_below : float, optional
         Answers of a lower probability are withheld. Default: none are.
     reject_label : object, optional
-        What is said instead.
+        The label in place of a withheld answer.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class Certainty:
 
     @property
     def called(self) -> list[Any]:
-        """What the classes are called."""
+        """Names of the classes."""
         names = range(self.likely.shape[1]) if self.labels is None else self.labels
         return np.asarray(names).tolist() if not isinstance(names, list) else names
 

@@ -78,7 +78,7 @@ def compare(
         How a council makes an answer of the table, such as ``DawidSkene()``. Default: ``Plurality()`` of
         classes, ``Pool()`` of probabilities, ``TrimmedMean()`` of numbers.
     known : Known, optional
-        What is known besides the votes. Inputs whose truth it tells are not scored.
+        Knowledge besides the votes. Inputs whose truth it tells are not scored.
     truth : array-like, shape (input,), or (input, d) of numbers of several dimensions, optional
         The right classes, -1 where not known; or the right numbers, NaN where not known. Beside a data frame
         of classes, anything that ``read_votes`` takes. Without it there are no scores.
@@ -96,7 +96,7 @@ def compare(
     names : sequence of str, optional
         The participants' names. Default: "participant 0" and so on.
     labels : sequence, optional
-        What the classes are called, one for each.
+        Names of the classes, one for each.
     classes : int, optional
         The number of classes. Default: that of ``labels``, or one more than the largest in votes and truth.
     repeats : int, optional
@@ -104,7 +104,7 @@ def compare(
     seed : int, default 0
         Seeds what protocols, adversaries and aggregations draw.
     missing : {"absent", "present"}, default "absent"
-        What a participant without a vote does, as in ``deliberate``.
+        The behaviour of a participant without a vote, as in ``deliberate``.
     progress : callable, optional
         Called with (done, all) as the work goes on.
     **run : dict
@@ -192,13 +192,13 @@ def report_on(
     Parameters
     ----------
     outcome : Outcome, or mapping of str to Outcome
-        What ``deliberate`` came to; or several by the names of their lines.
+        The outcome of ``deliberate``; or several by the names of their lines.
     table : ndarray, optional
         The first votes as they were handed in. Default: those of the outcome.
     truth : array-like, optional
         The right classes or numbers, as in ``compare``.
     known : Known, optional
-        What is known besides the votes, for the rules compared with; the inputs whose truth it tells are not
+        Knowledge besides the votes, for the rules compared with; inputs whose truth it contains are not
         scored.
     others : mapping of str to Aggregation, optional
         The rules to compare with, as in ``compare``.
@@ -209,11 +209,11 @@ def report_on(
     names : sequence of str, optional
         The participants' names. Default: those of the outcome.
     labels : sequence, optional
-        What the classes are called. Default: those of the outcome.
+        Names of the classes. Default: those of the outcome.
     faults : mapping of int to str, optional
-        Who could not answer, and why. Default: those of the outcome.
+        Participants that could not answer, with the reasons. Default: those of the outcome.
     predicted : ndarray, shape (input[, output]), optional
-        What is answered in the end, where that fills what was left open: the consensus is scored by it.
+        The final answers, if undecided inputs get one: the consensus is scored by them.
     filled : str, default ""
         How ties were filled, in words.
     likely : ndarray of float, shape (input, class), optional

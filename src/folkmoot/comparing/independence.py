@@ -7,7 +7,7 @@ n votes whose errors correlate by rho are worth
 independent ones: the mean of n such errors varies as much as that of so many independent ones (Kish, "Survey
 sampling", 1965). rho is the mean covariance of two errors divided by their mean variance.
 
-Where the truth is not known, rho is the mean agreement beyond chance (Cohen's kappa, its numerators and
+If the truth is not known, rho is the mean agreement beyond chance (Cohen's kappa, its numerators and
 denominators added up; of numbers their correlation). Participants that are right also agree, so the number is
 then a lower bound.
 """
@@ -103,7 +103,7 @@ def find_independence(table: Array, truth: Array | None, answer: Array, names: S
     truth : ndarray, shape (input[, output]), or None
         The truth of these inputs, in full; None where none is known.
     answer : ndarray, shape (input[, output])
-        What was answered: without truth, votes are compared with it.
+        The answers: without truth, votes are compared with them.
     names : sequence of str
         The participants' names.
 

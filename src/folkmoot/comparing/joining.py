@@ -76,7 +76,7 @@ class Joining:
     rows : tuple of JoinedRow
         A row for each group that has a participant and inputs.
     metric : Metric
-        What the scores are.
+        Name of the score.
     overall : JoinedRow or None
         All these inputs at once; None if there are none.
     strangers : int, default 0
@@ -146,7 +146,7 @@ class Joining:
 
     @property
     def title(self) -> str:
-        """What is compared."""
+        """The title: the groups and scores compared."""
         return (
             f"Is joining worth it? The {self.metric.name} of each group's own model, and of the moot, on "
             "that group's rows"
@@ -199,9 +199,9 @@ def compare_alone(
     table : ndarray, shape (participant, input[, output])
         Each participant's own classes, -1 for none, or numbers, NaN for none.
     answer : ndarray, shape (input[, output])
-        What the moot answers.
+        The moot's answers.
     truth : ndarray, shape (input[, output])
-        What is right.
+        The truth.
     groups : sequence, shape (input,)
         The group of each input; what it is called as text is looked up among ``names``.
     names : sequence of str

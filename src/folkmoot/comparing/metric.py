@@ -1,4 +1,4 @@
-"""What answers are scored by: accuracy of classes, or the error of numbers; all else is the same for both.
+"""Scores of answers: accuracy of classes, or the error of numbers; all else is the same for both.
 
 Everything is over all inputs whose truth is known. No answer is not right: of classes it scores 0; of numbers
 it counts as far off as the mean of the truth, which explains nothing of it (R2 is 0). Classes that are tied
@@ -28,7 +28,7 @@ class Metric:
     Parameters
     ----------
     name : str
-        What the score is called: "accuracy" or "error".
+        Name of the score: "accuracy" or "error".
     higher_is_better : bool
         Whether a larger score is better.
     each : callable
@@ -84,7 +84,7 @@ class Metric:
 
 
 def is_there(values: Array) -> Bools:
-    """Where there is a class or a number; of numbers of several dimensions, where all are."""
+    """A mask of the answers that are there; of numbers of several dimensions, all must be."""
     if values.dtype.kind != "f":
         return np.asarray(values != NO_VOTE)
     return np.asarray(~np.isnan(values))

@@ -64,11 +64,11 @@ class ParticipantRow:
     held_out : int
         How many rows these are.
     weight : float or None
-        What its vote counts for by the median of the others, where votes are weighed.
+        The weight of its vote by the median of the others, if votes are weighed.
     estimated : float or None
         Its accuracy as the aggregation estimates it, such as Dawid-Skene.
     finding : str
-        What is odd about it, such as "always wrong (0 of 60 right)"; "" for nothing.
+        A finding about it, such as "always wrong (0 of 60 right)"; "" for none.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class ParticipantTable:
     rows : tuple of ParticipantRow
         A row for each participant.
     metric : Metric
-        What the scores are.
+        Name of the scores.
 
     Examples
     --------
@@ -148,7 +148,7 @@ class ParticipantTable:
 
     @property
     def findings(self) -> dict[str, str]:
-        """What is odd about whom, by name."""
+        """Findings by the participant's name."""
         return {row.name: row.finding for row in self.rows if row.finding}
 
     def brief(self, most: int = SHOWN) -> tuple[ParticipantRow, ...]:

@@ -35,7 +35,7 @@ class Line:
     Parameters
     ----------
     name : str
-        Who answers, such as "majority" or "consensus".
+        Name of the rule, such as "majority" or "consensus".
     score : float or None
         The accuracy, or of numbers the error, over all inputs whose truth is known. No answer is not right;
         tied classes share. None where no truth is known.
@@ -48,7 +48,7 @@ class Line:
     scores : mapping of str to float
         Further scores, such as "balanced_accuracy" or "r2".
     note : str, default ""
-        What it needs, or how to get it.
+        A note: the rule's needs, or how to get it.
     answers : ndarray, shape ([repetition, ]input[, output]), optional
         The answers: classes, -1 for none; or numbers, NaN for none.
 
@@ -79,14 +79,14 @@ class Line:
 
 @dataclass(frozen=True)
 class Report:
-    """What was answered, beside what others would answer with the same votes.
+    """The answers of a moot, beside those of other rules with the same votes.
 
     ``print`` it, show it in a notebook, ``plot()`` it, or take ``to_dict()``.
 
     Parameters
     ----------
     metric : Metric
-        What the lines are scored by: accuracy or error.
+        The score of the lines: accuracy or error.
     lines : tuple of Line
         The ways to answer: single participants, rules that see all votes, the consensus.
     participants : ParticipantTable
@@ -116,11 +116,11 @@ class Report:
     faulty : mapping of str to str
         The participants that could not answer, and why.
     filled : str, default ""
-        What was answered where several classes were tied, if anything.
+        The answers to inputs with several tied classes, if any.
     outcomes : mapping of str to Outcome
-        What was agreed on, by the name of its line.
+        Outcomes by the name of their line.
     labels : sequence, optional
-        What the classes are called.
+        Names of the classes.
     certainty : Certainty, optional
         How likely each class was found, where the truth is known.
     joining : Joining, optional
@@ -180,7 +180,7 @@ class Report:
 
     @property
     def outcome(self) -> Outcome:
-        """What was agreed on."""
+        """The outcome."""
         return next(iter(self.outcomes.values()))
 
     @property
@@ -264,13 +264,13 @@ class Report:
 
     @property
     def title(self) -> str:
-        """Who voted on what, and how it was decided."""
+        """The numbers of participants and inputs, and the rule of decision."""
         what = f", {self.classes} classes" if self.classes else ""
         return f"{self.n_participants} participants, {self.inputs:,} inputs{what}; {self.protocol}"
 
     @property
     def notes(self) -> list[str]:
-        """What else is to be known."""
+        """Further remarks."""
         return [*self.independence.in_words(), *self._about_answers(), *self._about_participants()]
 
     def _about_answers(self) -> list[str]:
@@ -333,7 +333,7 @@ class Report:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What stands above the lines."""
+        """The headings above the lines."""
         scored = (self.metric.name,) if self.scored else ()
         ties = ("ties",) if self.metric.higher_is_better else ()
         return (self.header, *scored, "coverage", *(_TITLES.get(s, s) for s in self._further), *ties, "note")
@@ -384,7 +384,7 @@ class Report:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw. Default: in a figure of its own.
+            Axes to draw in. Default: in a figure of its own.
 
         Returns
         -------
@@ -421,7 +421,7 @@ class Report:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw. Default: in a figure of its own.
+            Axes to draw in. Default: in a figure of its own.
         normalize : {"true", "pred", "all"}, optional
             Shares of each row, of each column or of all, as in scikit-learn. Default: counts.
 
@@ -443,7 +443,7 @@ class Report:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw. Default: in a figure of its own.
+            Axes to draw in. Default: in a figure of its own.
         n_bins : int, default 10
             Into how many bins probabilities are put.
 
@@ -465,7 +465,7 @@ class Report:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw. Default: in a figure of its own.
+            Axes to draw in. Default: in a figure of its own.
 
         Returns
         -------

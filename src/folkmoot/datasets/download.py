@@ -35,14 +35,14 @@ class DownloadError(OSError):
 
 
 class Pointer(NamedTuple):
-    """What a file must be: the SHA-256 of its bytes, and their number (None if unknown)."""
+    """The expected file: the SHA-256 of its bytes, and their number (None if unknown)."""
 
     sha256: str
     size: int | None
 
 
 def cache_folder(cache: str | os.PathLike[str] | None = None) -> Path:
-    """Where downloads are kept: ``cache``, else $FOLKMOOT_DATA, else the user's cache of this system."""
+    """The folder of downloads: ``cache``, else $FOLKMOOT_DATA, else the user's cache of this system."""
     if cache is not None:
         return Path(cache).expanduser()
     if os.environ.get("FOLKMOOT_DATA"):
@@ -83,7 +83,7 @@ def fetch(
 
 
 def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file's bytes, in hexadecimal."""
+    """The SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

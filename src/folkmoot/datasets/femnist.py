@@ -62,9 +62,9 @@ def load_femnist(
         ``"case"`` is the paper's: letters only, 0 is lower case, 1 upper case. ``"letters"`` has 52 classes,
         A to Z and then a to z; ``"characters"`` has 62, the digits first.
     writers : int or sequence of str, optional
-        Who trains: how many to draw, or their names. Default: all that are not tested on.
+        Writers to train: how many to draw, or their names. Default: all that are not tested on.
     test_writers : int or sequence of str, default 0
-        Whose rows, of other people, go to ``X_test``: how many to draw, or their names.
+        Other writers, whose rows go to ``X_test``: how many to draw, or their names.
     min_samples : int, default 1
         The fewest rows of the task with which a writer can be drawn.
     seed : int, default 0
@@ -72,7 +72,7 @@ def load_femnist(
     cache : str or path-like, optional
         The folder that keeps the download. Default: $FOLKMOOT_DATA, or the user's cache.
     url : str, default the dataset on the Hugging Face hub
-        Where to download from, such as a mirror.
+        The address to download from, such as a mirror.
     sha256 : str, optional
         The hash that the download must have. Default: the one that its publisher's Git-LFS pointer states.
     verify : bool, default False

@@ -145,7 +145,7 @@ def _about_missing(sheet: Sheet, missing: list[str], extra: list[str]) -> str:
 
 
 def layout_of(sheet: Sheet, target: str, group: str, drop: Sequence[str]) -> Layout:
-    """What each column is; warnings name those that are left out, that count rows, or that look like ids."""
+    """The kind of each column; warnings name those left out, that count rows, or that look like ids."""
     features = [name for name in sheet.columns if name not in (target, group, *drop)]
     empty = [name for name in features if all(cell.lower() in MISSING for cell in sheet.column(name))]
     if empty:

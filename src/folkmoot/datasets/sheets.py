@@ -49,7 +49,7 @@ class Sheet(NamedTuple):
         return None if value is None or not math.isfinite(value) else value
 
     def plain(self, label: str) -> float | str:
-        """What makes two labels the same: their value, or their text if they have none."""
+        """The key by which two labels are the same: their value, or their text if they have none."""
         value = self.number(label)
         return label if value is None else value
 

@@ -27,7 +27,7 @@ class Split:
     indices : tuple of ndarray of int
         The row numbers of each participant; no row is in two of the arrays.
     names : ndarray, shape (participant,)
-        What each is called: 0, 1, 2, ... unless the split follows names that were there before.
+        Name of each part: 0, 1, 2, ... unless the split follows names that were there before.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def split_by_group(groups: npt.ArrayLike) -> Split:
     Parameters
     ----------
     groups : array-like, shape (row,)
-        Whose each row is: numbers or names.
+        The owner of each row: numbers or names.
 
     Returns
     -------

@@ -28,9 +28,9 @@ class Summary:
     Parameters
     ----------
     participants : ndarray, shape (participant,)
-        What the participants are called.
+        Names of the participants.
     classes : ndarray, shape (class,)
-        What the classes are called.
+        Names of the classes.
     counts : ndarray of int, shape (participant, class)
         How many rows of each class each participant has.
 

@@ -1,1 +1,1 @@
-"""What is wrong with an installation or the folder of a node, and what to type: ``folkmoot doctor``."""
+"""Problems of an installation or the folder of a node, and what to type: ``folkmoot doctor``."""

@@ -1,6 +1,6 @@
 """How close an answer was: how many first votes, moved to the runner-up, would have made it unlikely.
 
-Where ``theory.SlushChain`` is the law of the talk the chances are exact; elsewhere the talk is played again.
+If ``theory.SlushChain`` is the law of the talk the chances are exact; otherwise the talk is played again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Closeness:
     ----------
     votes : int or None
         The least number of first votes that, moved to the runner-up, bring the chance of the answer below one
-        half; 0 if it is below one half as it is. None if not even all of them do. Where some votes count for
+        half; 0 if it is below one half as it is. None if not even all of them do. If some votes count for
         more than others, those are moved first.
     chance : float
         The chance of the answer, given these first votes: had the talk been drawn anew.

@@ -24,9 +24,9 @@ def plot_convergence(outcome: Outcome, ax: Any = None) -> Figure:
     Parameters
     ----------
     outcome : Outcome
-        What ``deliberate(..., record=True)`` came to.
+        The outcome of ``deliberate(..., record=True)``.
     ax : matplotlib.axes.Axes, optional
-        Where to draw. Default: in a figure of its own.
+        Axes to draw in. Default: in a figure of its own.
 
     Returns
     -------

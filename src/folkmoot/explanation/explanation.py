@@ -26,14 +26,14 @@ class Voice:
     voted : label or None
         Its first vote as it was handed in; None for none.
     counts : float
-        What its vote counts for: 1 where all are equal, else its weight, or with an own aggregation the
-        weight that the median participant gives it.
+        The weight of its vote: 1 if all are equal. With an own aggregation it is the weight that the median
+        participant gives it.
     holds : label or None
-        What it holds in the end; None for nothing, and for a liar.
+        Its vote in the end; None for nothing, and for a liar.
     part : {"talks", "lies", "absent", "failed"}
         Whether it takes part in the talk as the protocol says; else what it does instead.
     note : str
-        What else is to be said of it, in a few words.
+        A further remark, in a few words.
 
     Examples
     --------
@@ -51,14 +51,14 @@ class Voice:
 
 
 class Reply(NamedTuple):
-    """What one peer answered to a question.
+    """One peer's answer to a question.
 
     Parameters
     ----------
     name : str
         The peer that was asked.
     label : label or None
-        What it answered; None for silence.
+        The answer; None for silence.
 
     Examples
     --------
@@ -83,11 +83,11 @@ class ChangeOfMind:
     name : str
         The participant.
     before : label or None
-        What it held.
+        The vote before.
     after : label or None
-        What it holds from then on.
+        The vote from then on.
     answers : tuple of Reply
-        What those whom it had asked said.
+        Answers of the peers that it had asked.
     tally : float
         How many of the answers named the new label, or what these weigh, rescaled to the number asked.
     alpha : int
@@ -139,9 +139,9 @@ class Explanation:
     Parameters
     ----------
     called : str
-        What the input is called.
+        Name of the input.
     answer : label or None
-        What more than half of those who count hold in the end; None if undecided.
+        The vote of more than half of those who count in the end; None if undecided.
     runner_up : label or None
         The other label with the most first votes.
     labels : tuple
@@ -149,11 +149,11 @@ class Explanation:
     voices : tuple of Voice
         Every participant's first vote, what it counted for, and what it holds in the end.
     counted_by : {"equal", "weight", "accuracy", "own"}
-        What makes votes count for more or less.
+        The reason why votes count for more or less.
     changes : tuple of ChangeOfMind or None
-        Who changed its mind, when, and after whose answers; None where nobody asks anybody.
+        Changes of vote, with time and answers; None if nobody asks anybody.
     unheard : tuple of Unheard
-        Whose answers did not count, and why.
+        Participants whose answers did not count, with the reasons.
     closeness : Closeness or None
         How close it was; None if there is no answer, or it cannot be known.
     rounds : int
@@ -161,11 +161,11 @@ class Explanation:
     sentence : str
         The whole in one sentence.
     missing : tuple of str
-        What an undecided input lacked, and what is not known here.
+        The reason why an input is undecided, and what is not known here.
     columns : tuple of str
         The columns of the picture: first votes, rounds, the end.
     held : ndarray of int, shape (participant, column), optional
-        What each held there, as places in ``labels``; -1 for none.
+        Each participant's vote there, as places in ``labels``; -1 for none.
     rule : str, default ""
         Of a council: the aggregation that made the answer.
     shares : tuple of (label, float), default ()
@@ -233,7 +233,7 @@ class Explanation:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw. Default: a figure of its own.
+            Axes to draw in. Default: a figure of its own.
 
         Returns
         -------

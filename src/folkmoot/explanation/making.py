@@ -33,12 +33,12 @@ def explain(outcome: Outcome, i: int, *, called: str | None = None) -> Explanati
     Parameters
     ----------
     outcome : Outcome
-        What ``deliberate`` came to. A council's answer is explained from its table; one of Slush, Snowflake
+        The outcome of ``deliberate``. A council's answer is explained from its table; one of Slush, Snowflake
         or Snowball from the turns of its run.
     i : int
         The input: its column in the votes.
     called : str, optional
-        What the input is called. Default: "input" and its number.
+        Name of the input. Default: "input" and its number.
 
     Returns
     -------

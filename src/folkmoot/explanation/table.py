@@ -16,7 +16,7 @@ from folkmoot.votes import NO_VOTE
 
 
 def explain_table(outcome: CouncilOutcome, i: int, called: str, labels: Any, names: Any) -> Explanation:
-    """Who voted what at first, what it counted for, the final votes, and what the rule made of them."""
+    """First votes with their weights, the final votes, and the rule's result."""
     label = _number if outcome.numbers else labels
     first = [label(vote) for vote in outcome.votes[:, i]]
     final = None if outcome.final is None else [label(vote) for vote in outcome.final.votes[:, i]]

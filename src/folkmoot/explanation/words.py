@@ -160,7 +160,7 @@ def closeness_in_words(why: Explanation) -> str | None:
 
 
 def change_in_words(change: ChangeOfMind) -> str:
-    """Who changed its mind, and after whose answers."""
+    """A change of vote, and the answers before it."""
     when = f"round {change.round}: " if change.round else ""
     line = f"{when}{printable(change.name)}, {called(change.before)} -> {called(change.after)}"
     if not change.answers:
@@ -206,7 +206,7 @@ def as_text(why: Explanation) -> str:
 
 
 def by_reason(said: Sequence[tuple[str, str]]) -> list[tuple[str, list[str]]]:
-    """What is said of participants, each reason once, with the names of all of whom it is said."""
+    """Statements about participants, each reason once, with the names of all that it holds for."""
     found: dict[str, list[str]] = {}
     for name, reason in said:
         found.setdefault(reason, []).append(name)

@@ -16,14 +16,14 @@ from folkmoot.checks import ArgumentError
 def read_skops(
     path: str, allow: Iterable[str] = (), *, what: str = "model", advice: str | None = None
 ) -> Any:
-    """What a file of ``skops.io.dump`` holds; as ``loaded_skops`` says."""
+    """The object in a file of ``skops.io.dump``; as ``loaded_skops`` says."""
     return loaded_skops(Path(path).read_bytes(), path, allow, what=what, advice=advice)
 
 
 def loaded_skops(
     data: bytes, path: str, allow: Iterable[str] = (), *, what: str = "model", advice: str | None = None
 ) -> Any:
-    """What the bytes of a file of ``skops.io.dump`` hold.
+    """The object in the bytes of a file of ``skops.io.dump``.
 
     ``allow`` has types that it may hold besides harmless ones. ``advice`` is what to do about others; by
     default it names ``allow``.

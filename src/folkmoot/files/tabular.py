@@ -3,8 +3,8 @@
 A file is text in UTF-8 (with or without a byte order mark, gzipped or not) with commas, semicolons or tabs
 between its cells, which its first line shows; or parquet; or JSON lines, a record in each; or a data frame in
 memory. Blank lines are
-skipped. Where semicolons or tabs separate the cells, 3,14 is a number, as spreadsheets of many countries
-write it; thousands separators are refused. Every message names the file and the line.
+skipped. If semicolons or tabs separate the cells, 3,14 is a number, as in spreadsheets of many countries;
+thousands separators are refused. Every message names the file and the line.
 
 Pandas numbers rows, where people look for lines, and nodes, which read tables of others, would need it for
 this alone. Parquet is read by pyarrow.
@@ -403,7 +403,7 @@ def _read(cell: str) -> str:
 
 
 def separator_of(lines: Sequence[str]) -> str:
-    """What separates the cells: what the first line has outside quotation marks; a comma if it has nothing.
+    """The separator of the cells: the one in the first line outside quotation marks; a comma if it has none.
 
     It may have several of them (decimal commas, a semicolon in a name). Then it is the first that splits the
     next lines into as many cells as this one, tabs before semicolons before commas.
@@ -439,7 +439,7 @@ def has_thousands(cell: str) -> bool:
 
 
 def advice(cell: str) -> str:
-    """What to do about a cell that should be a number."""
+    """Advice about a cell that should be a number."""
     return ", with thousands separators: write it without them" if has_thousands(cell) else ""
 
 

@@ -176,7 +176,7 @@ def read_votes(
 
 
 class NamedVotes(NamedTuple):
-    """What ``deliberate`` and ``compare`` make of tables: votes, with names of participants and classes."""
+    """Tables as ``deliberate`` and ``compare`` use them: votes, with names of participants and classes."""
 
     votes: Array
     names: list[str]
@@ -186,7 +186,7 @@ class NamedVotes(NamedTuple):
 
 
 def named_votes(votes: Any, truth: Any = None) -> NamedVotes | None:
-    """What a ``VoteTable`` or a data frame holds; None for anything else.
+    """The votes in a ``VoteTable`` or a data frame; None for anything else.
 
     A frame of numbers, some of them with decimals, is one of numbers: a row per input and a column per
     participant. Any other is read by ``read_votes``.
@@ -260,7 +260,8 @@ def read_partitions(
     """Read clusterings from a file with a row for each object and participant, and the truth from another.
 
     A file is text with commas, semicolons or tabs between its cells, gzipped or not, or parquet. Clusters are
-    any strings, and mean nothing between participants. What a participant says nothing of, it has not seen.
+    any strings, and mean nothing between participants. A participant has not seen the objects without a row
+    of its own.
 
     Parameters
     ----------

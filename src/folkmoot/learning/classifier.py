@@ -71,7 +71,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         ``voting="probabilities"``, ``Pool("log")``. Its fields can be searched over, as in
         ``aggregation__rows``. Default: ``Plurality()``, of probabilities ``Pool()``.
     voting : {"labels", "probabilities"}, default "labels"
-        What participants vote with: their label, or how likely they find each class. A model without
+        The kind of votes: labels, or the probability of each class. A model without
         ``predict_proba`` finds its label as likely as its holdout was often right.
     prefit : bool, default False
         Whether the models are fitted already, of any family. Rows given to ``fit`` then only measure them:
@@ -83,14 +83,14 @@ class ConsensusClassifier(ClassifierMixin, Moot):
     refit : bool, default True
         Whether each model is fitted again on all its rows, once those held back have told how good it is.
     columns : list or mapping, optional
-        What each participant sees of an input: a list with one entry per participant, or a mapping by name.
+        The columns that each participant sees: a list with one entry per participant, or a mapping by name.
         Entries are lists of column names or numbers, or None for all. Default: all see everything.
     abstain_below : float, optional
         ``predict`` withholds an answer whose probability, by ``predict_proba``, is below this, and ``score``
         counts it as wrong. Default: every input is answered.
     reject_label : label, optional
-        What ``predict`` gives instead: text beside classes that are text, a number beside numbers, and none
-        of the classes. It must be there if ``abstain_below`` is.
+        The answer that ``predict`` gives instead: text beside classes that are text, a number beside numbers,
+        and none of the classes. It must be there if ``abstain_below`` is.
     n_jobs : int, optional
         Processes for fitting and predicting, through joblib. Default: 1.
     random_state : int, RandomState or None, default None
@@ -193,7 +193,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         y : array-like, shape (row,), optional
             Their labels.
         groups : array-like, shape (row,), optional
-            Whose each row is. Default: rows are dealt into disjoint stratified shards.
+            The owner of each row. Default: rows are dealt into disjoint stratified shards.
         reference : (X, y), optional
             With peer review: public rows and their labels, which everybody takes for right.
         progress : callable, optional
@@ -426,7 +426,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         X : array-like, sparse matrix or data frame, shape (input, feature)
             The inputs.
         groups : array-like, shape (input,), optional
-            Whose each input is, by the names of participants. Each input then has the answer of its own
+            The owner of each input, by the names of participants. Each input then has the answer of its own
             participant, helped by the others: with an own aggregation its final vote, else its own vote,
             weighed by its holdout accuracy, beside the votes of the others.
 
@@ -475,7 +475,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         X : array-like, sparse matrix or data frame, shape (input, feature)
             The inputs.
         groups : array-like, shape (input,), optional
-            Whose each input is, as in ``predict``.
+            The owner of each input, as in ``predict``.
 
         Returns
         -------

@@ -41,7 +41,7 @@ class ConsensusClusterer(ClusterMixin, ConsensusEstimator):
     prefit : bool, default False
         Whether the models are fitted already; ``fit`` then asks them to place its rows.
     columns : list or mapping, optional
-        What each participant sees of an object, as for ``ConsensusClassifier``.
+        The columns that each participant sees, as for ``ConsensusClassifier``.
     adversaries : int or mapping of str or int to PartitionAdversary, optional
         Byzantine participants: how many (drawn by ``random_state``, in a clique), or which, by name or
         number.
@@ -57,11 +57,11 @@ class ConsensusClusterer(ClusterMixin, ConsensusEstimator):
     clustering_ : Clustering
         All that was agreed: who trusts whom, who anchors, how far they agree.
     partitions_ : ndarray of int, shape (participant, row)
-        What each participant's model says; -1 for no opinion.
+        Each participant's clusters; -1 for no opinion.
     n_clusters_ : int
         How many clusters there are.
     participants_ : list of Participant
-        Who takes part, with name and model.
+        The participants, with name and model.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class ConsensusClusterer(ClusterMixin, ConsensusEstimator):
         y : None
             Ignored; scikit-learn's pipelines hand it over.
         groups : array-like, shape (row,), optional
-            Whose each row is: a participant's model is fitted on its own rows, and places all of them.
+            The owner of each row: a participant's model is fitted on its own rows, and places all of them.
             Default: everybody is fitted on all rows.
         seen : array-like of bool, shape (participant, row), optional
             Which rows each participant has seen: its model is fitted on these, and says nothing of others.

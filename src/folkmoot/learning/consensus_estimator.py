@@ -1,4 +1,4 @@
-"""What the estimators have in common: who takes part, whose rows are whose, fitting, and asking everybody."""
+"""Common parts of the estimators: participants, owners of rows, fitting, and first votes."""
 
 from __future__ import annotations
 

@@ -26,16 +26,16 @@ _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]")
 
 @dataclass(frozen=True, eq=False)
 class Exported:
-    """What goes into one participant's folder.
+    """The contents of one participant's folder.
 
     Parameters
     ----------
     participant : Participant
-        Whose folder it is.
+        Name of the participant.
     model : object
         The model, as its node is to have it.
     unseen : (truths, answers) or None
-        What it said of rows that it had not seen.
+        Its answers to rows that it had not seen.
     comment : str
         A sentence about its answers.
     lines : list of str

@@ -1,6 +1,6 @@
 """A moot: participants with models of their own, the table of their first votes, a protocol, an aggregation.
 
-What labels and numbers have in common. An estimator is put together of four things, each its own idea: the
+Common parts of labels and numbers. An estimator is put together of four things, each its own idea: the
 participants (``participants_``), the table of their first votes (``FirstVotes``), a protocol, and an
 aggregation.
 """
@@ -256,11 +256,11 @@ class Moot(TransformerMixin, ConsensusEstimator):
         X : array-like, sparse matrix or data frame, shape (input, feature)
             The inputs.
         y : array-like, shape (input,) or (input, output)
-            What is right. It may hold labels that nobody has learnt; all are wrong there.
+            The truth. It may hold labels that nobody has learnt; all are wrong there.
         adversaries : int or mapping of str or int to an adversary, optional
             An experiment: how many lie (drawn by ``random_state``, always wrong), or which and how.
         groups : array-like, shape (input,), optional
-            Whose each input is: ``Report.joining`` has each participant alone and together on its inputs.
+            The owner of each input: ``Report.joining`` has each participant alone and together on its inputs.
         scoring : str, sequence of str, or mapping of str to scorer, optional
             Further scores, by scikit-learn's names.
         stacking : bool, default True
@@ -359,7 +359,7 @@ class Moot(TransformerMixin, ConsensusEstimator):
         Parameters
         ----------
         folder : str or path
-            Where the folders are made; it may be new, but its parent must exist.
+            The parent of the new folders; it may be new, but its parent must exist.
 
         Returns
         -------

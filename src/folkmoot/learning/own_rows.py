@@ -1,4 +1,4 @@
-"""What a participant knows by itself when models improve each other: its labelled rows (docs/improve.md).
+"""A participant's own knowledge when models improve each other: its labelled rows (docs/improve.md).
 
 They tell whom to believe about a pool, and afterwards whether to take the model that comes of it.
 """
@@ -25,12 +25,12 @@ _GAIN: Final = 0.06  # of the pool: what labels promising less bring is lost in 
 
 @dataclass(frozen=True, eq=False)
 class OwnRows:
-    """What a participant knows by itself: which inputs are its check rows, their labels, its class counts.
+    """A participant's own knowledge: places and labels of its check rows, its class counts.
 
     Parameters
     ----------
     places : ndarray of int, shape (row,)
-        Where its check rows are among the inputs that all answer.
+        Places of its check rows among the inputs that all answer.
     labels : ndarray of int, shape (row,)
         Their right classes.
     counts : ndarray of float, shape (class,)
@@ -95,11 +95,12 @@ def speaks_against(
     metric : Metric
         ``ACCURACY`` of labels, or ``ERROR`` of numbers.
     before : ndarray of float, shape (row,)
-        What the old model scores on own rows that it has not seen: right or not, or the squared error.
+        The old model's scores on own rows that it has not seen: right or not, or the squared error.
     after : ndarray of float, shape (row,)
         The same of the new one.
     idle : float
-        What a model that knows nothing scores: how often chance is right, or the squared error of the mean.
+        The score of a model without knowledge: the share that chance gets right, or the squared error of the
+        mean.
     footing : (float, float, float), default (1, 1, 1)
         What labels rest on: the share of them that either half of the rows comes to, too; the share that
         others have announced, by what they count for; how much more of the pool they are expected to get

@@ -4,7 +4,7 @@ Once that is known the rows kept back are given to the model too (``refit``): th
 model that had not seen them.
 
 Everything here concerns one participant at a time and is a pure function of its arguments, so joblib may
-run it in another process or on another machine. What comes out is a model and predictions, never rows.
+run it in another process or on another machine. The result is a model and predictions, never rows.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ class Participant:
     model : object
         The fitted model.
     columns : list of str or int, optional
-        What it sees of an input. Default: everything.
+        The columns that it sees. Default: everything.
     rows : int, default 0
         How many rows the model was fitted on: all its rows if it was fitted again.
     unseen : tuple of ndarray, optional
-        What is right of the rows it kept back, and what a model answered that had not seen them.
+        The truth of the rows that it kept back, and answers of a model that had not seen them.
     numbers : bool, default False
         Whether it answers with numbers.
     constant : bool, default False
@@ -148,7 +148,7 @@ class Participant:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What one participant is to do in ``fit``: plain data that can be sent to another process."""
+    """The work of one participant in ``fit``: plain data that can be sent to another process."""
 
     name: str
     model: Any

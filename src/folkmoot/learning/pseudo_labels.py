@@ -95,7 +95,7 @@ class AgreedLabels:
     chances : ndarray of float, shape (participant, input, class)
         How likely each finds the classes of the same inputs.
     weights : ndarray of float, shape (participant, participant)
-        What each lets everybody's answer count for in the end.
+        The final weight of everybody's answer for each participant.
     why_not : tuple of (str or None)
         For each participant why it has no view; None if it has one.
     footings : tuple of tuple of float, optional
@@ -145,7 +145,7 @@ def agree_on_labels(
         How likely each finds the classes of every input, as it would say honestly; on its own check rows by
         models that have not seen them. All 0 for a participant that cannot answer.
     rows : sequence of OwnRows
-        What each participant knows by itself.
+        Each participant's own knowledge.
     pool : ndarray of int, shape (pool input,)
         Which of the inputs are to be labelled; the others are check rows.
     told : callable, optional
@@ -303,7 +303,7 @@ def talked(heard: Floats, held: Floats, weights: Floats, own: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ReviewedPeers:
-    """What one participant makes of the answers it hears."""
+    """One participant's result from the answers that it hears."""
 
     answers: Floats  # (input, class): chances; on its own check rows by rules that had not seen the row
     weights: Floats  # (participant,): what each one's answer counts for, never below 0

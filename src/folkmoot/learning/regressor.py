@@ -52,7 +52,7 @@ class ConsensusRegressor(RegressorMixin, Moot):
         The share of its rows by which each participant learns how far it is off; the model that predicts is
         fitted on all of them.
     columns : list or mapping, optional
-        What each participant sees of an input, as for ``ConsensusClassifier``.
+        The columns that each participant sees, as for ``ConsensusClassifier``.
     n_jobs : int, optional
         Processes for fitting and predicting, through joblib. Default: 1.
     random_state : int, RandomState or None, default None
@@ -131,7 +131,7 @@ class ConsensusRegressor(RegressorMixin, Moot):
         y : array-like of float, shape (row,) or (row, output), optional
             Their numbers.
         groups : array-like, shape (row,), optional
-            Whose each row is. Default: rows are sorted by y and dealt out in turn.
+            The owner of each row. Default: rows are sorted by y and dealt out in turn.
         reference : (X, y), optional
             With peer review: public rows and their numbers, which everybody takes for right.
         progress : callable, optional

@@ -59,12 +59,12 @@ def reports(
     X : array-like, sparse matrix or data frame, shape (input, feature)
         The inputs.
     y : array-like, shape (input,) or (input, output)
-        What is right. It may hold labels that nobody has learnt; all are wrong there.
+        The truth. It may hold labels that nobody has learnt; all are wrong there.
     adversaries : sequence, default (None,)
         Experiments: None for nobody, a number of participants that lie (drawn by ``random_state``; those of a
         small number also lie in a larger one), or a mapping of participants to adversaries.
     groups : array-like, shape (input,), optional
-        Whose each input is: ``Report.joining`` has each participant alone and together on its own inputs.
+        The owner of each input: ``Report.joining`` has each participant alone and together on its own inputs.
     scoring : str, sequence of str, or mapping of str to scorer, optional
         Further scores, by scikit-learn's names.
     stacking : bool, default True

@@ -24,7 +24,7 @@ PUBLIC = -1  # the owner of rows whose truth all take for right
 
 
 def held_rows(participants: Sequence[Participant], labels: Array | None) -> Rows:
-    """What each participant knows of itself: its own votes on rows that it held back.
+    """Each participant's knowledge of itself: its own votes on rows that it held back.
 
     The others' votes on these are not known to it, and neither are the inputs to anybody else. Without
     ``labels`` votes are numbers.

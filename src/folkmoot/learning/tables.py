@@ -143,7 +143,7 @@ def columns_of(X: Any, columns: Any) -> Any:
 
 
 def columns_each(columns: Any, names: Sequence[str]) -> list[list[Any] | None]:
-    """What each participant sees, from ``columns=``: None, one entry for each, or a mapping by name."""
+    """The columns of each participant, from ``columns=``: None, one entry for each, or a mapping by name."""
     if columns is None:
         return [None] * len(names)
     if isinstance(columns, Mapping):

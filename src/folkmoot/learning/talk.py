@@ -1,6 +1,6 @@
 """Deliberations of a moot by a protocol of the Snow family: the paper's way, for plain votes.
 
-What is played is recorded, so that what is explained is what was answered.
+The talk played is recorded, so that the explanation is of the same run as the answer.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class SnowRounds:
         repeats: int = 1,
         record: bool = True,
     ) -> Outcome:
-        """What comes of the deliberation."""
+        """The outcome of the deliberation."""
         liars = {i: liar for i, liar in (adversaries or {}).items() if i not in votes.faults}
         seen = handed_in(votes.table, liars, truth, classes, seed=self.seed) if liars else votes.table
         there = [i for i in range(len(votes.table)) if i not in votes.faults]

@@ -72,7 +72,7 @@ class LocalMoot:
 
 @dataclass(frozen=True, eq=False)
 class LocalResult:
-    """What a local moot came to."""
+    """The result of a local moot."""
 
     moot: LocalMoot
     account: dict[str, Any]

@@ -54,7 +54,7 @@ class Nodes:
     processes: list[BaseProcess | None] = field(default_factory=list)
 
     def folder_of(self, place: int) -> Path:
-        """Where a node is."""
+        """The folder of a node."""
         return self.folder / self.roster[place].name
 
     def client(self, place: int) -> Client:

@@ -1,7 +1,7 @@
 """The account of a motion: what was decided, from which votes, who took part; from what one node has stored.
 
-There is one account for labels, probabilities and numbers. What it says of votes and decisions is what the
-moot agreed on, the same at every node; of its own part a node knows more than others.
+There is one account for labels, probabilities and numbers. Its statements about votes and decisions are those
+that the moot agreed on, the same at every node. A node knows more of its own part than others.
 """
 
 from __future__ import annotations
@@ -57,9 +57,8 @@ class Account(msgspec.Struct, frozen=True):
     state : {"open", "decided", "stopped"}
         Whether its answer is final here, or this node gave it up.
     asker : str
-        Who put it.
-    created, opened : float
-        When, in seconds since 1970: by the asker's clock, and when this node heard of it.
+        The asker. created, opened : float When, in seconds since 1970: by the asker's clock, and when this
+        node heard of it.
     inputs : int
         How many inputs the asker wants decided.
     answers : {"labels", "probabilities", "numbers", "text"}
@@ -87,8 +86,8 @@ class Account(msgspec.Struct, frozen=True):
     why_undecided : list of (str or None)
         Why there is none; None where there is one.
     own_votes : list of (str, float or None)
-        What the model of this node voted at first on each input: a label (of probabilities the likeliest) or
-        a number. None where it has no vote, and everywhere in an account that no node tells.
+        First votes of this node's model on each input: a label (of probabilities the likeliest) or a number.
+        None where it has no vote, and everywhere in an account that no node tells.
     effective_votes : float or None
         How many independent votes the first votes on labels are worth, at least: they agree more than by
         chance (``folkmoot.comparing``). None below 20 inputs and for numbers.
@@ -99,9 +98,9 @@ class Account(msgspec.Struct, frozen=True):
     silent, withheld, struck : list of str
         Who did not commit to votes, who committed and did not reveal them, and who committed twice.
     abstained : dict
-        Who took part without a vote on some inputs, and why.
+        Participants without a vote on some inputs, with the reasons.
     refused : dict
-        Who told this node that it takes no part, and why.
+        Participants that told this node that they take no part, with the reasons.
     evidence : dict
         Against whom there is evidence, and what it did.
     certified : bool
@@ -117,7 +116,7 @@ class Account(msgspec.Struct, frozen=True):
     bytes_sent, bytes_received : int
         What it cost this node.
     weights : dict
-        What first votes counted in this node's own final votes.
+        The weight of each first vote in this node's own final votes.
     fell_back : str
         Why its final votes are the plurality of first votes, where it might choose.
     why : str
@@ -179,7 +178,7 @@ class Account(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """What a node holds of a motion: the row of it, and the agreed votes of the polls that are over.
+    """A stored motion: its row, and the agreed votes of the polls that are over.
 
     ``outcome`` is what its certificate shows; None while there is none.
     """
@@ -210,7 +209,7 @@ class Held:
 
 
 def held(storage: Storage, name: bytes) -> Held:
-    """What is stored of a motion; ``DamagedError`` if it is not what this node wrote."""
+    """The stored motion; ``DamagedError`` if it is not what this node wrote."""
     stored = storage.motion(name)
     return held_of(stored, [] if stored.certificate is not None else storage.journal(name))
 
@@ -235,7 +234,7 @@ def _journalled(records: Sequence[bytes]) -> list[dict[int, bytes]]:
 
 
 def account_of(found: Held, node: str = "") -> Account:
-    """What a node knows of a motion; it needs no database, so that a thread may make it.
+    """A node's knowledge of a motion; it needs no database, so that a thread may make it.
 
     ``node`` is the name of the one that tells.
     """
@@ -512,7 +511,7 @@ def _count(terms: Terms, column: Ints) -> dict[str, int]:
 
 
 def account_of_outcome(outcome: Outcome, names: Sequence[str], data: bytes) -> Account:
-    """What a certificate says: the same, without what only a node knows."""
+    """The contents of a certificate: the same, without what only a node knows."""
     stored = StoredMotion(
         outcome.motion, outcome.header.encoded(), b"", [""] * outcome.n, list(names), outcome.faults,
         outcome.header.created, 0.0, outcome.header.created, None, Part(seconds=0.0), outcome.answer, data,

@@ -71,14 +71,14 @@ class Agreed(_Part, frozen=True):
 
 
 class Opened(_Part, frozen=True):
-    """What a member revealed."""
+    """The reveal of a member."""
 
     salt: Salt
     votes: Votes
 
 
 class PollProof(_Part, frozen=True):
-    """What a poll agreed on; ``opened`` are those who revealed, by place."""
+    """The agreed sets of a poll; ``opened`` are those who revealed, by place."""
 
     commitments: Agreed
     reveals: Agreed
@@ -114,7 +114,7 @@ class Poll:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a certificate shows."""
+    """The contents of a certificate."""
 
     motion: bytes
     header: Header
@@ -168,7 +168,7 @@ def read_certificate(data: bytes) -> Certificate:
 
 
 def verify(data: bytes, roster: Roster, *, answer: bytes | None = None) -> Outcome:
-    """What a certificate shows, all of it checked and the answer computed from the votes.
+    """The contents of a certificate, all of it checked and the answer computed from the votes.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def verify(data: bytes, roster: Roster, *, answer: bytes | None = None) -> Outco
 
 
 def opened(data: bytes, n: int, faults: int, answer: bytes) -> Outcome:
-    """What a certificate shows that this node wrote itself: nothing is checked, nothing computed."""
+    """The contents of a certificate that this node wrote itself: nothing is checked, nothing computed."""
     found = _DECODER.decode(data)
     polls = []
     for proof in found.polls:
@@ -219,7 +219,7 @@ def opened(data: bytes, n: int, faults: int, answer: bytes) -> Outcome:
 
 
 def coin_of(data: bytes) -> bytes:
-    """What settles ties in a motion, by a certificate that this node wrote itself: nothing is checked."""
+    """The seed that settles ties, from a certificate that this node wrote itself: nothing is checked."""
     return _coin(_DECODER.decode(data))
 
 

@@ -34,7 +34,7 @@ def _none() -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """What only this member knows. Labels are numbered as in the motion, and -1 is no vote; numbers are NaN.
+    """Knowledge of this member alone. Labels are numbered as in the motion; no vote is -1 or NaN.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ class OwnVotes:
     Parameters
     ----------
     ballot : bytes
-        What it votes in the second poll.
+        Its votes in the second poll.
     weights : ndarray of float, shape (member,)
-        What each first vote counted for it.
+        The weight of each first vote for it.
     why : str or None
         Why it took the plurality of first votes instead, if it did.
     """
@@ -78,7 +78,7 @@ def final_votes(
     knowledge: Knowledge,
     inputs: Array | None = None,
 ) -> OwnVotes:
-    """What this member votes in the end.
+    """Final votes of this member.
 
     It goes by peer review if there are validation rows or a track record, else by holdout trust; where
     neither tells it whom to believe, by the plurality of first votes (numbers: their median). With the inputs

@@ -1,7 +1,7 @@
 """A finished motion as a page that plays what one node knows of it: docs/watch.md.
 
-First and final votes are those that the moot agreed on. What members asked each other in a talk is signed by
-nobody and kept by nobody, so no questions are shown.
+First and final votes are those that the moot agreed on. Questions between members in a talk are neither
+signed nor kept, so none are shown.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Why an input of a motion got its answer: the table of its votes, and the answer computed from it again.
 
-Everybody's votes are those that the moot agreed on. What they counted in a member's own final votes only that
-member knows, so a node tells its own weights.
+Everybody's votes are those that the moot agreed on. The weights in a member's own final votes are known to
+that member only, so a node tells its own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the paper's outlook names and measurement did not favour: leaders, hierarchies, quorum sets with FBA.
+"""Protocols of the paper's outlook, not favoured by measurement: leaders, hierarchies, quorum sets.
 
 They are for ``deliberate`` alone, in plain numpy, and nothing else knows of them. Each protocol has
 ``run(votes, ...) -> Outcome``, which ``deliberate(votes, protocol, ...)`` calls.

@@ -20,7 +20,7 @@ ENOUGH: Final = 4  # of whom any three decide: one may lie, or be away
 
 @dataclass(frozen=True)
 class Analysis:
-    """What was found out about a system of quorum sets.
+    """The analysis of a system of quorum sets.
 
     Lists are None where the search was not finished in time.
 
@@ -42,9 +42,9 @@ class Analysis:
         Sets no larger than the smallest splitting set that hold none, and split the others all the same if
         they lie about their own quorum sets as well.
     top_tier : frozenset or None
-        Who is in some minimal quorum.
+        Nodes in some minimal quorum.
     advice : list of str
-        What to change, in words; each was tried out on the system.
+        Advice, in words; each change was tried out on the system.
     seconds : float
         How long it took.
 
@@ -111,7 +111,7 @@ def analyse(
     seconds : float, optional
         How long all searches may take together; what is not finished is None in the result.
     title : callable
-        What to call a node in advice, by its name here.
+        Names of nodes in advice.
 
     Returns
     -------

@@ -69,7 +69,7 @@ def patience(counter: Ints) -> Ints:
 
 @dataclass
 class StatedBallots:
-    """What nodes say on each input: a label, or NONE, for each phase and counter.
+    """Statements of nodes on each input: a label, or NONE, for each phase and counter.
 
     ``said[COMMIT, n - 1]`` is what they vote to commit at counter n.
     """
@@ -189,7 +189,7 @@ class StatedBallots:
     def vote(self, counter: int, free: Array, when: Bools) -> None:
         """Go on to this counter and vote, for the label one is locked on or else as one is ``free`` to.
 
-        Who is at this counter already and found nothing to vote for may vote now.
+        A node that is at this counter already and found nothing to vote for may vote now.
         """
         lock = self.locked()
         label = np.where(lock != NONE, lock, free)
@@ -203,7 +203,7 @@ class StatedBallots:
 def preferred(qualified: Bools, scores: Floats, own: Colours) -> Colours:
     """(node, input): of the labels that qualify (label, node, input) the one of the highest score, or NONE.
 
-    Where several are level it is the node's own first vote, if it is one of them, else the first of them.
+    If several are level it is the node's own first vote, if it is one of them, else the first of them.
     """
     best = np.where(qualified, scores, -np.inf)
     level = qualified & (best == best.max(axis=0))

@@ -1,4 +1,4 @@
-"""Who is satisfied by whom, for many inputs at once: quorum sets as a matrix; what was heard as evidence."""
+"""Satisfied quorum sets, for many inputs at once: the sets as a matrix, and what was heard as evidence."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _where_any(present: Bools, asked: Callable[[Bools], Bools]) -> Bools:
 
 @dataclass
 class HeardStatements:
-    """What some nodes (``rows``) have heard from everybody, all of them the same."""
+    """Statements that some nodes (``rows``) have heard from everybody, all of them the same."""
 
     listening: ListeningNode
     rows: Ints  # which nodes have heard it

@@ -48,7 +48,7 @@ class FBA:
         By the participants' names, in the order of the votes. A participant with None is in no
         quorum and decides nothing.
     weights : sequence of float, optional
-        What each one's first vote counts in everybody's own aggregation, in the order of ``quorum_sets``.
+        The weight of each first vote in everybody's own aggregation, in the order of ``quorum_sets``.
         Default: each counts the first votes of those whom its quorum set names, alike.
     delay : int, default 1
         The most rounds that a message takes: 1 is lockstep; with more each message takes 1 to so many,

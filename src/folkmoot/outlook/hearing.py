@@ -1,4 +1,4 @@
-"""What a participant hears in FBA: what liars say to it, and what has arrived by now.
+"""Statements that a participant has heard in FBA: those of liars, and those that have arrived by now.
 
 Liars are the Byzantine participants of the other protocols. What one would answer to a query it says here
 of every ballot and in all phases at once, to whom it would answer it; one that repeats somebody repeats its
@@ -23,7 +23,7 @@ from folkmoot.outlook.talk import below, counted, runner_up, streams, words
 
 
 class Announced:
-    """What liars say, and to whom."""
+    """The statements of liars, and their receivers."""
 
     def __init__(self, moot: OutlookMoot, repetition: int, counters: int) -> None:
         self.moot, self.purpose, self.counters = moot, (moot.seed, repetition), counters
@@ -102,7 +102,7 @@ class Post:
             self.newest = np.maximum(self.newest, np.where(arrives <= when + 1, sent, -1))
 
     def delivered(self, viewer: int) -> tuple[StatedBallots, Bools]:
-        """What this one has heard by now, and (participant,) from whom anything."""
+        """The statements that this one has heard by now, and (participant,) from whom anything."""
         newest, heard = self.newest[viewer], StatedBallots.like(self.sent[-1][2])
         for when, _, old in self.sent:
             rows = np.flatnonzero(newest == when)

@@ -10,7 +10,7 @@ The paper's outlook names hierarchical protocols. The rules, level by level:
    no vote, what more than half of the delegates hold.
 
 A Byzantine participant lies in the talk of its team, and again among the delegates if it speaks for its
-team. What it would answer to a query there it tells its own team as well.
+team. Its answer to a query there is also what it tells its own team.
 """
 
 from __future__ import annotations

@@ -3,12 +3,12 @@
 The paper's outlook (section 6) names protocols "which delegate leaders for each communication round". The
 rules here:
 
-1. Who leads which round follows from one salt of each participant (``leader_order``). Everybody leads
+1. The leader of each round follows from one salt of each participant (``leader_order``). Everybody leads
    once before anybody leads again, so f liars who grind their salts lead at most f of the first n rounds.
 2. A leader does not choose whom it asks: its k peers follow from the same salts (``leader_sample``). It
    shows all the answers that it got. As a label must be named by alpha of k, leaving answers out
    never helps another label: a liar that leads can stay silent, to all or to some, and that costs one round.
-3. A participant goes by its own query. Where that has no winner it goes by the leader's (``talk.led``).
+3. A participant goes by its own query. If that has no winner it goes by the leader's (``talk.led``).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def leader_sample(salts: Sequence[bytes], leader: int, k: int, *, itself: bool =
     salts : sequence of bytes
         One for each participant, in their order.
     leader : int
-        Who leads.
+        The leader.
     k : int
         How many peers it asks.
     itself : bool, default False
@@ -202,7 +202,7 @@ def play(moot: OutlookMoot, rule: SnowProtocol[Any], sampling: Sampling | None =
 def lay_out(
     moot: OutlookMoot, repetition: int, itself: bool, seats: Seats, rule: SnowProtocol[Any]
 ) -> Leading:
-    """Who leads, and whom it asks, by seat. Each participant has a salt, or each seat if some are absent."""
+    """The leader and its peers, by seat. Each participant has a salt, or each seat if some are absent."""
     n = seats.who.shape[1]
     numbers = seats.who[0] if moot.whole else np.arange(n)
     weights = rule.weights if rule.weights is None or moot.whole else [rule.weights[i] for i in seats.who[0]]

@@ -1,4 +1,4 @@
-"""What ``deliberate`` hands over to a protocol of the outlook, checked once for all of them."""
+"""The data that ``deliberate`` hands over to a protocol of the outlook, checked once for all of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from folkmoot.votes import NO_VOTE, Missing, Votes, check_keys, check_missing, c
 
 @dataclass(frozen=True, eq=False)
 class OutlookMoot:
-    """Who deliberates about what, and how long."""
+    """The participants, votes and length of a deliberation."""
 
     votes: Votes  # (participant, input)
     classes: int
@@ -87,7 +87,7 @@ class OutlookMoot:
 
     @cached_property
     def liars(self) -> Liars:
-        """What the Byzantine participants see and answer, the honest ones numbered first."""
+        """The Byzantine participants' observations and answers, the honest ones numbered first."""
         order = np.argsort(~self.honest, kind="stable")
         return tabulated(self.adversaries, self.votes, self.truth, self.classes, order)
 
@@ -104,7 +104,7 @@ class OutlookMoot:
 
 @dataclass(frozen=True, eq=False)
 class Ended:
-    """What one repetition came to."""
+    """The outcome of one repetition."""
 
     decisions: Colours  # (participant, input): -1 for those who lie or take no part
     converged: Bools  # (input,)

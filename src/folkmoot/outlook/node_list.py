@@ -27,7 +27,7 @@ class NodeList:
     names : dict from str to str
         By public key; "" where the list has none.
     titles : dict from str to str
-        What to call each key: its name, if it has one that no other node has, else the beginning of the key.
+        The name of each key: its own, if no other node has it, else the beginning of the key.
     notes : dict from str to int
         How many nodes have no quorum set, how many have one that nobody can satisfy, how many validators are
         named and have no entry, how many nodes do not name themselves, how many are not active.
@@ -87,7 +87,7 @@ class NodeList:
         return QuorumSystem(self.quorum_sets)
 
     def title(self, key: str) -> str:
-        """What to call a node."""
+        """The name of a node."""
         return self.titles.get(key, key)
 
 

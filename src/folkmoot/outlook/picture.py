@@ -1,4 +1,4 @@
-"""Who listens to whom, drawn: those who decide on a ring, those who follow around it."""
+"""A drawing of quorum sets: those who decide on a ring, those who follow around it."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def draw_listening(
     system : QuorumSystem
         The nodes.
     found : Analysis
-        What was found out about them.
+        The analysis of them.
     title : callable
-        What to call a node.
+        The name of a node.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default in a figure of its own.
+        Axes to draw in; by default a new figure.
 
     Returns
     -------

@@ -20,8 +20,8 @@ class QuorumSystem:
     Parameters
     ----------
     quorum_sets : mapping from str to QuorumSet or None
-        By name. A node without a set is in no quorum. Who is named in a set and has no entry never answers;
-        no threshold is lowered for it.
+        By name. A node without a set is in no quorum. A node that is named in a set and has no entry never
+        answers; no threshold is lowered for it.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class QuorumSystem:
         return search.disjoint_quorums(self._bits.without(self._set(nodes)), Clock(seconds)) is not None
 
     def intact(self, faulty: Iterable[str], *, seconds: float | None = None) -> frozenset[str]:
-        """Who is safe and can go on whatever these do: all outside the smallest dispensable set with them.
+        """Nodes that are safe and can go on whatever these do: all outside their smallest dispensable set.
 
         Empty where two quorums share nobody already: nothing can be promised to anybody then.
         """

@@ -52,7 +52,7 @@ def words(stream: Words, numbers: Any) -> Words:
 
 
 class Leading(NamedTuple):
-    """Who leads round 0, 1, ... and then again from the first, and whom each asks when it leads: by seat."""
+    """The leaders of round 0, 1, ... (then again from the first), and the peers of each, by seat."""
 
     order: Ints  # (seat,)
     sample: Ints  # (seat, k)

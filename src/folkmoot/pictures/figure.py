@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 
 class Picture(Figure):
-    """What every ``plot`` of the package returns if it is given no axes: a figure, to save or to show.
+    """The result of every ``plot`` of the package without axes: a figure, to save or to show.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""What a talk sends: messages, and their bytes as the network's own encoder makes them (docs/wire.md).
+"""The traffic of a talk: messages, and their bytes as the network's own encoder makes them (docs/wire.md).
 
 Only the talk is counted. Announcement, inputs, commitments and sets come on top, whatever the setting
 (docs/operations.md). Bytes are those that nodes count: without four of length and about 22 of TLS a message.

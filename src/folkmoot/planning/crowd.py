@@ -1,4 +1,4 @@
-"""Whose first votes are planned for: participants of known accuracies, or votes that were really cast.
+"""The first votes planned for: participants of known accuracies, or votes that were really cast.
 
 A crowd can be asked for any number of honest participants, because a planner tries other numbers of liars and
 of participants. With two labels it gives the law of the number of right first votes; else votes are drawn.
@@ -56,7 +56,7 @@ class Crowd(ABC):
 
     @abstractmethod
     def limit(self, share: float) -> float:
-        """What the majority tends to as more and more participants come, this share of them liars."""
+        """The limit of the majority for ever more participants, this share of them liars."""
 
 
 @dataclass(frozen=True, eq=False)

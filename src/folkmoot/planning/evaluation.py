@@ -1,4 +1,4 @@
-"""What a talk gives among n participants, some perfectly malicious: by theory where it reaches, else played.
+"""The result of a talk among n participants, some perfectly malicious: by theory if it applies, else played.
 
 Theory is two-label Slush for any number of rounds. Everything else is simulated, on inputs that are drawn
 once, so that all settings are compared on the same inputs.
@@ -118,7 +118,7 @@ class PlannedMoot:
         return {i: PerfectlyMalicious() for i in range(self.byzantine)}
 
     def played(self, rule: SnowProtocol[Any], rounds: int) -> Figures:
-        """What a talk by this rule gives, simulated."""
+        """The result of a talk by this rule, simulated."""
         votes, truth, _ = self.drawn
         outcome = deliberate(
             votes,

@@ -1,4 +1,4 @@
-"""Where a setting breaks: the most liars and the least accuracy at which it still beats the mean participant.
+"""Limits of a setting: the most liars and the least accuracy at which it still beats the mean participant.
 
 And how many participants an accuracy takes.
 """
@@ -27,7 +27,7 @@ _MOST: Final = 1000  # participants that are tried for a target; where talks are
 
 @dataclass(frozen=True)
 class BreaksAt:
-    """Where the first setting of a plan stops being better than the mean participant.
+    """The point at which the first setting of a plan stops being better than the mean participant.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Target:
     Parameters
     ----------
     accuracy : float
-        What is to be reached.
+        The accuracy to be reached.
     n : int or None
         The least number of participants with which some setting reaches it; None if none does.
     byzantine : int or None
@@ -110,12 +110,12 @@ class Malicious:
 
     @property
     def share(self) -> float:
-        """What share of very many participants."""
+        """The malicious share of very many participants."""
         return 0.0 if isinstance(self.given, int) else self.given
 
 
 def breaks_at(moot: PlannedMoot, setting: PlannedSetting) -> BreaksAt:
-    """Where this setting stops being better than the mean participant."""
+    """The point at which this setting stops being better than the mean participant."""
 
     def beats(byzantine: int) -> bool:
         other = replace(moot, byzantine=byzantine)

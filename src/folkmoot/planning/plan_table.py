@@ -1,4 +1,4 @@
-"""What ``plan`` found: settings best first, beside what is there without a talk; as a table and for JSON."""
+"""The result of ``plan``: settings best first, and figures without a talk; as a table and for JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HEADER: Final = ("protocol", "k", "alpha", "rounds", "accuracy", "agreement", "
 
 @dataclass(frozen=True)
 class Broadcast:
-    """What it costs if everybody tells everybody its first vote once, and each takes the majority.
+    """The cost if everybody tells everybody its first vote once, and each takes the majority.
 
     Parameters
     ----------
@@ -65,13 +65,13 @@ class Plan:
     majority_error : float or None
         Its standard error; None if it is exact.
     broadcast : Broadcast
-        What it costs to give everybody all first votes.
+        The cost of giving everybody all first votes.
     breaks_at : BreaksAt
-        Where the first setting stops being better than the mean participant.
+        The point at which the first setting stops being better than the mean participant.
     target : Target or None
         How many participants the wanted accuracy takes, if one was given.
     remarks : tuple of str
-        What else is to be known.
+        Further remarks.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class Plan:
 
     @property
     def title(self) -> str:
-        """Who talks about what."""
+        """The title: the participants and inputs."""
         liars = f", {self.byzantine} Byzantine" if self.byzantine else ""
         return (
             f"{self.n} participants{liars}, right with {self.mean_participant:.4g} on average, "
@@ -144,7 +144,7 @@ class Plan:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw. Default: a figure of its own.
+            Axes to draw in. Default: a figure of its own.
 
         Returns
         -------

@@ -74,7 +74,7 @@ def plan(
         Of what is simulated. The same seed gives the same plan on processors of one kind, with the same
         versions.
     device : {"cpu", "cuda", "auto"}, default "cpu"
-        Where talks are simulated, as in ``deliberate``: a GPU gives the same plan.
+        The device that simulates talks, as in ``deliberate``: a GPU gives the same plan.
     progress : callable, optional
         Called with (done, all) as the work goes on.
 
@@ -160,7 +160,7 @@ def plan_for(
     seed : int, default 0
         Of what is simulated.
     device : {"cpu", "cuda", "auto"}, default "cpu"
-        Where talks are simulated.
+        The device that simulates talks.
     progress : callable, optional
         Called with (done, all) as the work goes on.
 

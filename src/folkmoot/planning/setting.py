@@ -15,7 +15,7 @@ _WORTH: Final = 0.001  # a dearer setting is shown if it is so much more accurat
 
 
 class Figures(NamedTuple):
-    """What a talk gives: probabilities, and how sure they are."""
+    """The figures of a talk: probabilities, and their errors."""
 
     accuracy: float
     exact: bool

@@ -1,4 +1,4 @@
-"""What a page holds of talks, and how: arrays in, values of JSON out. ``talk.js`` reads what is written here.
+"""The data of talks on a page: arrays in, values of JSON out. ``talk.js`` reads what is written here.
 
 ::
 
@@ -126,7 +126,7 @@ class ShownMoot:
 
 @dataclass(frozen=True)
 class Input:
-    """What is talked about."""
+    """An input on the page."""
 
     name: str
     truth: int = NO_VOTE

@@ -79,7 +79,7 @@ def player_data(
     ink: bool = False,
     node: bool = False,
 ) -> dict[str, Any]:
-    """What the script of the player reads, by identifier."""
+    """The data that the script of the player reads, by identifier."""
     return {TALKS: form(labels, inputs, moots, noun=noun, ink=ink, node=node)}
 
 

@@ -71,7 +71,7 @@ def play(
     Parameters
     ----------
     outcomes : Outcome, or mapping of str to Outcome
-        What ``deliberate`` came to, by what it is called on the page. With several repetitions, the first is
+        Outcomes of ``deliberate``, by their names on the page. With several repetitions, the first is
         played.
     path : str or path, optional
         The file to write, such as ``"talk.html"``. Default: none; the page is returned.
@@ -80,16 +80,16 @@ def play(
     images : array-like, shape (input, height, width) or (input, height, width, 3 or 4), optional
         A picture of each input: ink on paper, or colours as they are.
     rows : array-like or data frame, shape (input, column), optional
-        What each input is, to be read beside it.
+        A description of each input, to be read beside it.
     inputs : int or sequence of int, default 24
         How many inputs to show at the most, those undecided in some moot first and then those with the
         closest first votes; or which.
     input_names : sequence of str, optional
-        What each input is called. Default: its number.
+        Names of the inputs. Default: its number.
     title : str, optional
         The title of the page.
     about : str, optional
-        What stands below the title.
+        The text below the title.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def talks_to_play(
     inputs: int | Sequence[int] = 24,
     input_names: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """What a page with a player on it holds; everything as ``play`` takes it."""
+    """The data of a page with a player on it; everything as ``play`` takes it."""
     moots = _named(outcomes)
     first = next(iter(moots.values()))
     count = first.decisions.shape[-1]

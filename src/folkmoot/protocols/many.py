@@ -51,7 +51,7 @@ def winners(
 
 
 class Opinions:
-    """What one node holds on every input of a batch, as a state of the protocol each."""
+    """The opinions of one node on every input of a batch, as a state of the protocol each."""
 
     def __init__(self, protocol: SnowProtocol[Any], classes: int, first: Colours) -> None:
         self._machine = machine_of(protocol, classes)
@@ -66,12 +66,12 @@ class Opinions:
 
     @property
     def colours(self) -> Colours:
-        """What the node answers."""
+        """The node's answers."""
         return self._colours
 
     @property
     def decisions(self) -> Colours:
-        """What it holds at the end: its colours; where the protocol decides, only what it has decided."""
+        """Its result at the end: its colours; if the protocol decides, only what it has decided."""
         if not self._machine.decides:
             return self.colours
         return np.where(self._machine.asking[self._state] == 1, NO_VOTE, self.colours).astype(np.int8)

@@ -66,7 +66,7 @@ class Everyone:
 
 @dataclass(frozen=True)
 class Others:
-    """What a real node does: k of the n - 1 others. It does not ask itself.
+    """The law of a real node: k of the n - 1 others. It does not ask itself.
 
     Examples
     --------

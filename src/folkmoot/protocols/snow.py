@@ -1,4 +1,4 @@
-"""What every Snow protocol starts from: ask k nodes, and see which colour, if any, reached the threshold."""
+"""The base of every Snow protocol: ask k nodes, and see which colour, if any, reached the threshold."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def reaches(tally: Any, alpha: Any, total: Any = 1, size: Any = 1) -> Any:
     """Whether a colour named by ``tally`` of a ``total``, rescaled to a query of ``size``, reaches alpha.
 
     The one place where it is decided who wins a query: for numbers, for arrays, and compiled by the kernels.
-    Where nothing is weighted the total is the size, and both can be left out.
+    Without weights the total is the size, and both can be left out.
     """
     return (total > 0) & (tally * size >= alpha * total * _SLACK)
 
@@ -64,7 +64,7 @@ def winner(tally: Tally | Sequence[float], alpha: int) -> Colour:
 class SnowProtocol(ABC, Generic[State]):
     """A protocol: a node asks k peers, and a colour that alpha of them name wins the query.
 
-    What follows from that is the rule of a subclass: ``Slush``, ``Snowflake`` or ``Snowball``. Weighted
+    The consequence is the rule of a subclass: ``Slush``, ``Snowflake`` or ``Snowball``. Weighted
     tallies are the paper's outlook.
 
     Parameters
@@ -180,7 +180,7 @@ class SnowProtocol(ABC, Generic[State]):
 
     @abstractmethod
     def colour(self, state: State) -> Colour:
-        """What a node in this state answers."""
+        """The answer of a node in this state."""
 
     def decided(self, state: State) -> bool:  # noqa: ARG002
         """Whether a node in this state has stopped asking."""
@@ -189,7 +189,7 @@ class SnowProtocol(ABC, Generic[State]):
     def finite(self, state: State, won: Colour, ahead: bool) -> State:  # noqa: ARG002
         """``react`` without the counts of wins: ``ahead`` says if the winner has more than the held colour.
 
-        What a table can hold. Who plays a protocol with ``counts_wins`` keeps the counts.
+        A table can hold the result. Players of a protocol with ``counts_wins`` keep the counts.
         """
         return self.react(state, won)
 

@@ -3,7 +3,7 @@
 Definition "strong confidence": a participant of accuracy p > 1/2 has strong confidence if its
 threshold satisfies alpha >= k p.
 
-What p is on inputs that are not like the rows held out nobody knows beforehand. So an accuracy from a holdout
+Nobody knows p beforehand on inputs unlike the rows held out. So an accuracy from a holdout
 counts only as far as the batch bears it out (``batch_accuracies``): rows of one's own hand tell nothing of
 how well one reads another's, but disagreement with nearly everybody does.
 """
@@ -135,7 +135,8 @@ def batch_accuracies(
     votes : array-like of int, shape (voter, input), optional
         The first votes on the batch, -1 for none. Default: only the holdouts count.
     participants : sequence of int, optional
-        Whose ``right`` and ``held_out`` are given, as rows of ``votes``. Default: all, in their order.
+        The participants whose ``right`` and ``held_out`` are given, as rows of ``votes``. Default: all, in
+        their order.
 
     Returns
     -------

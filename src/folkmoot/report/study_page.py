@@ -61,7 +61,7 @@ def table(study: Study, score: str | None = None) -> tuple[list[str], list[list[
 
 
 def in_short(report: Report) -> list[str]:
-    """What was decided, how well, and who stands out: a sentence each."""
+    """The decision, its accuracy, and the participants that stand out: one sentence each."""
     metric, alone = report.metric, report.score(MEAN)
     known = report.score()
     lines = []

@@ -42,7 +42,7 @@ _TYPES: Final = (
 
 @dataclass(frozen=True, eq=False)
 class TableAnswers:
-    """What a moot answers, a row each.
+    """A moot's answers, one row each.
 
     Of classes: ``answer`` has the labels, ``firmness`` the share of the vote for it, ``undecided`` where
     several labels are tied or nobody answers, so that the answer is the first of these, and ``probabilities``
@@ -120,7 +120,7 @@ class LearnedMoot:
         return self.moot.predict(read_rows(path, self.layout).X)
 
     def answers(self, X: Array) -> TableAnswers:
-        """What ``predict`` of the estimator says of rows that ``layout`` has read, and how firmly."""
+        """The answers of ``predict`` to rows that ``layout`` has read, and how firmly they are held."""
         if isinstance(self.moot, ConsensusRegressor):
             numbers = self.moot.predict(X)
             said = self.moot.votes(X)

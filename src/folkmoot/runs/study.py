@@ -95,7 +95,7 @@ def study(
 
 
 def named(data: MootData, y: Array) -> Array:
-    """What is right, as people call it: the names of classes, or the numbers."""
+    """The truth, as people call it: the names of classes, or the numbers."""
     return y if data.numeric else data.classes[y]
 
 
@@ -172,5 +172,5 @@ def liar_counts(participants: int, most: int | None = None, *, steps: int = 4) -
 
 
 def saying(what: str, progress: PartProgress | None) -> Any:
-    """What tells of the progress of one part; None where nobody watches."""
+    """A function that tells the progress of one part; None if nobody watches."""
     return None if progress is None else lambda done, whole: progress(what, done, whole)

@@ -1,4 +1,4 @@
-"""What a worker and its parent say to each other: arrays by type and shape, and how something failed.
+"""Messages between a worker and its parent: arrays by type and shape, and how something failed.
 
 The parent decodes what may come of a hostile file. So a type is one of a few, a shape must fit the bytes, and
 nothing is unpickled.
@@ -56,7 +56,7 @@ class Labels(msgspec.Struct, frozen=True, tag=True):
 
 
 class Told(msgspec.Struct, frozen=True, tag=True):
-    """What a file says of itself when it is loaded, and the warnings about it."""
+    """Facts that a loaded file tells of itself, and the warnings about it."""
 
     facts: msgspec.Raw
     warnings: list[str]
@@ -103,7 +103,7 @@ def failed(error: BaseException) -> Failed:
 
 
 def decoded(frame: bytes, kind: type[Reply]) -> Reply:
-    """What a worker has sent; ValueError if it is of another kind."""
+    """The message of a worker; ValueError if it is of another kind."""
     try:
         found: Reply = msgspec.msgpack.decode(frame, type=kind)
     except (msgspec.DecodeError, RecursionError) as error:

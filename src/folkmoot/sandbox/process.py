@@ -53,7 +53,7 @@ _STARTS, _EVERY = 4, 15.0  # starts at once, and seconds after which there may b
 
 @dataclass(frozen=True)
 class Limits:
-    """What a worker may use.
+    """The resources that a worker may use.
 
     ``memory`` is in bytes of address space, of which scikit-learn takes 0.5 GB.
     """
@@ -64,7 +64,7 @@ class Limits:
 
 
 class WorkerError(Exception):
-    """What is in the file failed; the text says how, and is that of the file's maker."""
+    """The file's contents failed; the text says how, and is that of the file's maker."""
 
 
 class Sandboxed(Generic[Facts]):

@@ -6,7 +6,7 @@ seats are alike (how many are honest, their thresholds and weights, what the lia
 The seats and the stream of an input depend on that input alone, so its outcome does not depend on the group.
 
 A Byzantine participant is absent where the votes have -1 for it: who was not given a task cannot lie about
-it. Where it has a vote of its own it is one of the voters, whatever it then says, or if it is silent.
+it. If it has a vote it is one of the voters, whatever it then says, or if it is silent.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class Council:
             How the table becomes an answer. Default: ``Plurality()`` of classes, ``Pool()`` of probabilities,
             ``TrimmedMean()`` of numbers.
         known : Known, optional
-            What is known besides the votes. An adversary lies about the rows there as it does about inputs.
+            Knowledge besides the votes. An adversary lies about the rows there as it does about inputs.
         adversaries : mapping of int to Adversary or NumberAdversary, optional
             The malicious participants by number.
         truth : array-like of int, shape (input,), optional
@@ -143,7 +143,7 @@ class Council:
 
 
 def default_aggregation(votes: npt.ArrayLike) -> Aggregation:
-    """What these votes are made one answer of, if nothing is said: by whether they are classes."""
+    """The default aggregation of these votes: by whether they are classes."""
     array = np.asarray(votes) if not isinstance(votes, np.ndarray) else votes
     if array.dtype.kind != "f":
         return Plurality()
@@ -166,15 +166,15 @@ def _is_set(rule: Any, each: Any) -> bool:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CouncilOutcome(Outcome):
-    """What a council came to.
+    """The outcome of a council.
 
     Parameters
     ----------
     decisions : ndarray, shape (participant, input)
-        What each honest participant holds: the answer, or with an own aggregation its final vote. -1 (or NaN)
+        Each honest participant's result: the answer, or with an own aggregation its final vote. -1 (or NaN)
         for none, and for adversaries.
     honest : ndarray of bool, shape (participant,)
-        Who follows the protocol.
+        Whether each participant follows the protocol.
     classes : int
         The number of classes; 0 for numbers.
     converged : ndarray of bool, shape (input,)
@@ -186,15 +186,15 @@ class CouncilOutcome(Outcome):
     history : None
         There are no rounds to record.
     labels : sequence, optional
-        What the classes are called, one for each.
+        Names of the classes, one for each.
     names : sequence of str, optional
-        What the participants are called, one for each.
+        Names of the participants, one for each.
     present : None
-        Who voted is in ``first``.
+        ``first`` shows who voted.
     run : None
         There is nothing to run again: the table explains.
     faults : mapping of int to str, optional
-        Who could not answer at all, and why.
+        Participants that could not answer at all, with the reasons.
     first : ndarray, shape (participant, input[, class])
         The agreed table of first votes, those of adversaries as they chose them.
     aggregation : Aggregation
@@ -204,7 +204,7 @@ class CouncilOutcome(Outcome):
     final : FinalVotes, optional
         With an own aggregation the final vote of every participant, those of adversaries as they chose them.
     adversaries : mapping of int to Adversary or NumberAdversary
-        Who lies, and how.
+        The liars and their behaviours.
 
     Examples
     --------
@@ -234,7 +234,7 @@ class CouncilOutcome(Outcome):
 
     @property
     def malicious(self) -> dict[int, str]:
-        """Who does not follow the protocol, and what it does instead."""
+        """Malicious participants and their behaviours."""
         return {i: repr(liar) for i, liar in self.adversaries.items()}
 
     @property

@@ -65,7 +65,7 @@ def deliberate(
         How a ``Council`` makes an answer of the table of votes, such as ``DawidSkene()``. The other protocols
         are for plain votes, with the weights and thresholds of the paper, and take none.
     known : Known, optional
-        What is known besides the votes, for the aggregation of a ``Council``.
+        Knowledge besides the votes, for the aggregation of a ``Council``.
     adversaries : mapping of int to Adversary, optional
         The Byzantine participants by number, such as ``{3: PerfectlyMalicious()}``.
     truth : array-like of int, shape (input,), optional
@@ -73,8 +73,8 @@ def deliberate(
     rounds : int, default 50
         Rounds per participant at the most; in a round each honest one asks once, on average.
     sampling : Others, Everyone or Neighbours, optional
-        Whom a participant asks: ``Others()``, which is the default, ``Everyone()`` (the paper's law),
-        or ``Neighbours(graph)``.
+        The peers of a participant: ``Others()``, which is the default, ``Everyone()`` (the paper's law), or
+        ``Neighbours(graph)``.
     schedule : {"one", "lockstep"}, default "one"
         One participant at a time, drawn uniformly, or all at once.
     batch : {"independent", "shared"}, default "independent"
@@ -98,7 +98,7 @@ def deliberate(
         A number >= 0 for each input that seeds its randomness, instead of its position. With
         ``votes.vote_keys(votes)`` an input keeps its outcome in whatever batch it comes.
     missing : {"absent", "present"}, default "absent"
-        What a participant does on an input on which it has no vote (-1). "absent": it neither asks nor
+        The behaviour of a participant on an input on which it has no vote (-1). "absent": it neither asks nor
         is asked there and does not count in the decision; the voters talk by ``protocol.scaled(voters)``, a
         single voter decides alone, and an input without votes is undecided. An adversary without a vote on an
         input is absent there too; one that has a vote counts among the voters, even if it is silent.

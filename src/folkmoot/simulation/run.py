@@ -25,7 +25,7 @@ from folkmoot.votes import NO_VOTE, Missing, Votes
 
 
 def play(setting: Setting, options: Options, missing: Missing, progress: Progress | None = None) -> Outcome:
-    """What the deliberation comes to, with how it was run."""
+    """The outcome of the deliberation, with how it was run."""
     outcome = _outcome(setting, options, missing, progress)
     fresh = replace(setting)  # without the tables that kernels made of it
     return replace(outcome, run=SnowRun(fresh, options, missing, setting.adversaries))
@@ -65,7 +65,7 @@ class SnowRun:
 
     @property
     def seed(self) -> int:
-        """What seeds its randomness."""
+        """The seed of its randomness."""
         return self.options.seed
 
     @cached_property
@@ -102,7 +102,7 @@ class SnowRun:
         return self._of_all(size), self._of_all(alpha)
 
     def turns(self, i: int, repetition: int) -> Turns:
-        """Who asked whom on input i."""
+        """The turns on input i."""
         own, seats = self._on(i)
         if own is None:
             return Turns.none(self.setting.classes)

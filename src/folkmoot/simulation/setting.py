@@ -31,7 +31,7 @@ Device: TypeAlias = Literal["cpu", "cuda", "auto"]
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What is deliberated, by whom, how. Arrays named ``honest_`` run over the honest participants."""
+    """Votes, participants and rules of a deliberation. Arrays ``honest_...`` run over honest participants."""
 
     votes: Votes  # (participant, input)
     classes: int
@@ -109,7 +109,7 @@ class Setting:
 
     @cached_property
     def urns(self) -> Urns:
-        """Whom each honest participant may ask, and what the answers weigh, by position."""
+        """The peers that each honest participant may ask, and the weights of answers, by position."""
         return lay_out(self.sampling, self.protocol, self.order, int(self.honest.sum()))
 
     @property
@@ -119,7 +119,7 @@ class Setting:
 
     @cached_property
     def liars(self) -> Liars:
-        """What the Byzantine participants see and answer, by position."""
+        """The Byzantine participants' observations and answers, by position."""
         if self.told is not None:
             return self.told
         return tabulated(self.adversaries, self.votes, self.truth, self.classes, self.order)
@@ -131,7 +131,7 @@ class Setting:
 
     @cached_property
     def talk(self) -> Topic:
-        """What is talked about, and how long at the most."""
+        """The inputs of a talk, and its greatest length."""
         return Topic(self.honest_votes, self.closed, self.lockstep, self.rounds)
 
     @cached_property

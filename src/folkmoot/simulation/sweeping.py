@@ -28,7 +28,7 @@ Keep: TypeAlias = Literal["counts", "decisions"]
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """What came of many talks, by setting.
+    """The results of many talks, by setting.
 
     Parameters
     ----------
@@ -122,13 +122,13 @@ def sweep(
     rounds : int, default 50
         Rounds per participant at the most.
     sampling : Others or Everyone, optional
-        Whom a participant asks; ``Others()`` is the default.
+        The peers of a participant; ``Others()`` is the default.
     seed : int, default 0
         The same seed gives the same bits, on every processor and GPU.
     keep : {"counts", "decisions"}, default "counts"
         Whether votes and decisions are kept, too; a million talks of 101 are 101 MB each.
     device : {"cpu", "cuda", "auto"}, default "cpu"
-        Where it is played.
+        The device.
     threads : int, optional
         How many threads of the processor play. Default: as many as there are cores.
     progress : callable, optional

@@ -30,11 +30,11 @@ class Liar(ABC):
     Parameters
     ----------
     transport : Transport
-        What the node would send by.
+        The node's transport.
     me : Identity
-        Whose node it is.
+        The node's identity.
     roster : Roster
-        Who takes part.
+        The roster.
     """
 
     def __init__(self, transport: Transport[bytes], me: Identity, roster: Roster) -> None:
@@ -49,7 +49,7 @@ class Liar(ABC):
 
     @abstractmethod
     def twisted(self, peer: bytes, told: Told) -> Told | None:
-        """What it sends to a peer in place of what an honest member would; None is nothing."""
+        """The frame to a peer in place of an honest one; None is nothing."""
 
     def send(self, peer: bytes, frame: bytes) -> None:
         """Send a frame, not quite as it should be."""
@@ -74,7 +74,7 @@ class Liar(ABC):
     # What a node needs of its transport besides
 
     def attach(self, receiver: Receiver[bytes]) -> None:
-        """Who is told what arrives."""
+        """Set the receiver of frames."""
         self._transport.attach(receiver)
 
     def now(self) -> float:

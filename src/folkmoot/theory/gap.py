@@ -133,7 +133,7 @@ def accuracy_gap(
     """P_Maj - P_S as sign and log-magnitude, right where both are 1 to double precision.
 
     The term of b right votes is paired with that of n - b, as in the proof of theorem "Slush vs
-    Majority hom": P(n-b) B_{n-b} (kappa_b - 1). What is left unpaired has one sign. For unequal p the
+    Majority hom": P(n-b) B_{n-b} (kappa_b - 1). The unpaired rest has one sign. For unequal p the
     ratios carry the rounding of the law of the votes: a gap below 1e-13 of its terms is noise. A tie
     is its own partner and counts half: P(n/2) B_{n/2} (kappa_{n/2} - 1) / 2.
 
@@ -225,7 +225,7 @@ def threshold_accuracy(
     byzantine : int, default 0
         How many of the n always answer red (wrong).
     sampling : Everyone or Others, default Everyone()
-        Whom a participant asks: k of all n, the paper's law, or k of the others.
+        The peers of a participant: k of all n, the paper's law, or k of the others.
 
     Returns
     -------

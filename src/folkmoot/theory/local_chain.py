@@ -49,7 +49,7 @@ class LocalSlushChain:
     byzantine : int, default 0
         How many further participants there are, which always answer red.
     sampling : Everyone or Others, default Everyone()
-        Whom a participant asks: k of all, the paper's law, or k of the others.
+        The peers of a participant: k of all, the paper's law, or k of the others.
     tolerance : float, default 1e-11
         The largest change of a probability in the last sweep of the solution.
     max_states : int, default 20,000,000

@@ -23,7 +23,7 @@ from folkmoot.theory.chain import SlushChain
 
 
 class Teams(Protocol):
-    """What theory must know of a hierarchy (``folkmoot.outlook.Hierarchy``)."""
+    """Theory's view of a hierarchy (``folkmoot.outlook.Hierarchy``)."""
 
     @property
     def names(self) -> tuple[str, ...]:

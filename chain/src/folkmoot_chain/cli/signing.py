@@ -1,4 +1,4 @@
-"""What every command that signs is told (node, contract, key, and how to go about it), written once."""
+"""Options of every command that signs (node, contract, key, and how to go about it), written once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nodes send each other about rosters: frames of the kinds 16 to 19. Each names a roster."""
+"""Frames between nodes about rosters: the kinds 16 to 19. Each names a roster."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Agreeing(Message, frozen=True, gc=False, tag=18):
 
 
 class Followed(Message, frozen=True, gc=False, tag=19):
-    """What has followed a roster: its content, the consents, and the precommits of a quorum in a round."""
+    """The roster that followed another: its content, the consents, and precommits of a quorum."""
 
     previous: Digest
     content: _Content

@@ -16,7 +16,7 @@ MOST_WEIGHT = 1 << 40
 
 
 class Decided(NamedTuple):
-    """What a rule decides.
+    """The result of a rule.
 
     ``decision`` (input,) has the class, -1 where it is undecided. ``backing`` (input,) says how many members
     voted for it at first, 0 where it is undecided.

@@ -95,7 +95,7 @@ class Admitted:
     name : bytes
         The motion.
     header : Header
-        What is asked.
+        The question.
     asker : bytes
         The fingerprint of the member that put it.
     confirmed : bool
@@ -119,17 +119,17 @@ class Refused:
     Parameters
     ----------
     kind : str
-        What it is counted as: ``refused_`` and this.
+        The counter: ``refused_`` and this.
     name : bytes
         The motion.
     asker : Member or None
         The member that put it; None if that is not known, since nobody has signed it.
     tell : Refuse or None
-        What is to be sent to the asker; None is nothing.
+        The frame for the asker; None is nothing.
     noted : bool
         Whether it belongs into the audit log, which must not grow for ever.
     detail : str
-        What stays at this node: the columns of its own model.
+        Details that stay at this node: the columns of its own model.
     """
 
     kind: str
@@ -159,7 +159,7 @@ class Admission:
     transport : Transport
         Its clocks.
     model : ModelFacts or None
-        What the node's model takes. Assign another to ``model`` when it was reloaded.
+        Facts about the node's model. Assign another to ``model`` when it was reloaded.
     policy : Policy or None
         Which motions the node takes part in; None is ``Policy()``.
     disk : int

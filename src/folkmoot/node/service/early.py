@@ -10,7 +10,7 @@ MOST_BYTES: Final = 1 << 16  # of a peer
 
 
 class Early:
-    """What peers said of motions that are not known here yet; of each peer the last, up to a bound."""
+    """Frames of peers about motions that are not known here yet; of each peer the last, up to a bound."""
 
     def __init__(self) -> None:
         self._kept: defaultdict[bytes, deque[tuple[bytes, bytes]]] = defaultdict(deque)

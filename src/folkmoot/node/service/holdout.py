@@ -109,7 +109,7 @@ def number_of(label: str) -> float:
 
 
 class Holdout:
-    """What this node's model answered to which truth, and the rows, if they are known."""
+    """The node's answers with their truth, and the rows, if they are known."""
 
     def __init__(self, pairs: Iterable[tuple[str, str]] = (), rows: LabelledRows | None = None) -> None:
         """``pairs`` are (truth, answer)."""
@@ -126,7 +126,7 @@ class Holdout:
 
 
 def read_holdout(path: Path, model: Model) -> Holdout:
-    """What a file says of this node's model: labelled rows, which it answers now, or labels and answers.
+    """The held-out rows in a file: labelled rows, which the model answers now, or labels and answers.
 
     Rows are an .npz file with X and y, or a table with a column ``label``. A model that has seen them would
     answer them all too well; so one that was fitted again on all rows is given the answers from before

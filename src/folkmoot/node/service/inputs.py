@@ -45,7 +45,7 @@ def read_chunk(header: Header, index: int, data: bytes) -> Array:
 
 
 class Inputs:
-    """What a member knows of the inputs of a motion: its votes on them, and where its own rows stand."""
+    """A member's knowledge of a motion's inputs: its votes on them, and the places of its own rows."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class Inputs:
         self._answer(index, rows)
 
     def answered(self, index: int, parts: Sequence[Cast], trouble: str) -> Cast:
-        """What the model said of a chunk, slice by slice; ``trouble`` is why the last slices are missing."""
+        """The model's answers to a chunk, slice by slice; ``trouble`` is why the last slices are missing."""
         votes = [part.votes for part in parts]
         missing = rows_in(self.header, index) - sum(map(len, votes))
         if missing:

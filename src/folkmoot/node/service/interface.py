@@ -32,7 +32,7 @@ class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ModelFacts(msgspec.Struct, frozen=True):
-    """What the node's own model takes and answers."""
+    """Inputs and answers of the node's own model."""
 
     labels: list[str] | None  # None: it does not say
     columns: list[Column]  # none: it has no names for them
@@ -52,7 +52,7 @@ class CheckedColumn(msgspec.Struct, frozen=True):
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """What a node makes of inputs that are not put yet; nobody else is told of them."""
+    """A node's check of inputs that are not put yet; nobody else is told of them."""
 
     inputs: int
     columns: list[CheckedColumn]
@@ -252,7 +252,7 @@ class RosterChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Truths(msgspec.Struct, frozen=True):
-    """What was told to be right on a motion: how many, whose records follow from it, and what is doubtful."""
+    """Truths that a motion was given: how many, whose records follow from it, and what is doubtful."""
 
     motion: str
     told: int
@@ -277,7 +277,7 @@ class Invited(msgspec.Struct, frozen=True):
 
 
 class Meter(Protocol):
-    """What a node tells as it happens, beside ``counts``: it is given one when it is made."""
+    """Receives the events of a node, beside ``counts``; a node is given one when it is made."""
 
     def motion_over(self, inputs: int, undecided: int, seconds: float) -> None:
         """A motion is over for this node, so many seconds after it was put."""

@@ -1,4 +1,4 @@
-"""What model a node runs: of a file of skops, ONNX or pickle, of Python, or behind a service.
+"""A node's model: from a file of skops, ONNX or pickle, from Python, or behind a service.
 
 Labels travel between nodes as text, so every kind of label must become the same text on every node: a 3 is
 "3" whether a model calls it 3, 3.0 or "3". Nothing heavy is imported before the model that needs it.
@@ -171,7 +171,7 @@ def _fitted(spec: str, found: Loaded, worker: Sandboxed[Any] | None = None) -> M
 
 
 class ModelFacts:
-    """What is known of a model before it answers anything: labels, columns, with what it can answer."""
+    """Facts about a model before it answers anything: labels, columns, kinds of answers."""
 
     def __init__(
         self,
@@ -301,7 +301,7 @@ class Model(ModelFacts):
 
     @property
     def confinement(self) -> str:
-        """What keeps it from doing harm, in one line."""
+        """The confinement of its process, in one line."""
         if self.worker is None:
             return "none: it runs in the node's own process"
         held = self.worker.confinement

@@ -77,7 +77,7 @@ class Node:
     me : Identity
         Name, key and certificate of the node.
     storage : Storage
-        What it remembers; it was looked through (``open_storage``), and nobody else writes motions to it.
+        The node's storage; it was looked through (``open_storage``), and nobody else writes motions to it.
     transport : Transport[bytes]
         Its peers by the fingerprints of their certificates, a clock, and a thread for the model. The node
         attaches itself.
@@ -480,7 +480,7 @@ class Node:
         return await self._asking.put(batch, terms)
 
     async def check(self, batch: Batch, terms: Terms) -> Checked:
-        """What this node makes of inputs and terms; nothing is put, and nobody else is told."""
+        """The node's check of inputs and terms; nothing is put, and nobody else is told."""
         return self._asking.check(batch, terms)
 
     async def reload(self) -> ModelFacts:
@@ -500,7 +500,7 @@ class Node:
         return self.facts()
 
     def facts(self) -> ModelFacts:
-        """What its own model takes and answers."""
+        """Inputs and answers of its own model."""
         model = self._parts.own.model
         kinds = model.kinds()
         columns = [Column(each.name, each.unit, each.low, each.high, each.kind) for each in model.schema]
@@ -518,7 +518,7 @@ class Node:
         return told.live_of(playing, self._parts.transport.now())
 
     def opening(self, motion: bytes) -> dict[str, Any]:
-        """What is told of a motion when it begins."""
+        """The event when a motion begins."""
         playing, wanted = self._running.get(motion), self._asking.waits(motion)
         if playing is not None:
             return told.opening_of(playing.header, playing.roster.names)
@@ -538,7 +538,7 @@ class Node:
             observer(motion)
 
     def counts(self) -> Mapping[str, int]:
-        """What is counted since the start, by name."""
+        """Counters since the start, by name."""
         return self._parts.counts + self._parts.transport.counts
 
     def status(self) -> Status:

@@ -1,4 +1,4 @@
-"""What ``node.toml`` says about running a node: its model, labels, roster, allowed types and policy.
+"""Settings of ``node.toml`` about running a node: its model, labels, roster, allowed types and policy.
 
 All of it may be left out. Options at the prompt come before it; paths in it are seen from the node's folder.
 """
@@ -25,14 +25,14 @@ from folkmoot.texts.choosing import CHOOSE, Choose
 
 @dataclass(frozen=True)
 class NodeFile:
-    """What stands in a node's ``node.toml`` besides who it is.
+    """The contents of a node's ``node.toml`` besides its identity.
 
     Parameters
     ----------
     path : Path
         The file.
     roster : Path or None
-        Who takes part.
+        The roster's file.
     model : str, ModelTable or None
         A model file, ``package.module:object``, or what ``[model]`` says.
     labels : tuple of str, mapping or None
@@ -44,7 +44,7 @@ class NodeFile:
     schema : Path or None
         A file that declares the model's columns; None is the one beside the model, if there is one.
     weights : Path or None
-        What members' answers weigh, in a weights file.
+        The weights file.
     holdout : Path or None
         Labelled rows, or labels and answers, that show how good the model is.
     choose : {"own-model", "embedding", "same"}
@@ -91,7 +91,7 @@ class NodeFile:
 
 
 def read_node_file(folder: Path) -> NodeFile:
-    """What stands in the ``node.toml`` of a folder; ValueError, with the file's name, if it is wrong."""
+    """The contents of the ``node.toml`` of a folder; ValueError, with the file's name, if it is wrong."""
     path = folder / SETTINGS
     if not path.is_file():
         identity.load(folder)  # says what there is instead

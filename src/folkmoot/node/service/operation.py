@@ -59,7 +59,7 @@ class Operation:
     folder : Path
         The node's.
     roster : Path or None
-        Who takes part, if not as in ``node.toml``.
+        The roster, if not that of ``node.toml``.
     listen : str or None
         HOST:PORT where it waits for others, if not as in ``node.toml``.
     page : str or None

@@ -27,7 +27,7 @@ Hold: TypeAlias = Callable[[Sequence[Roster], Sequence[bytes]], None]
 
 @dataclass(frozen=True, eq=False)
 class Own:
-    """What a node votes by, and nobody else knows.
+    """A node's private knowledge for its votes.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Own:
 
 @dataclass(frozen=True)
 class Settings:
-    """What an operator may choose, and a test may replace.
+    """Settings that an operator may choose, and a test may replace.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Settings:
 
 @dataclass
 class Parts:
-    """What one node's motions are played with."""
+    """Parts with which one node's motions are played."""
 
     me: Identity
     storage: Storage
@@ -95,7 +95,7 @@ class Parts:
         self.transport.send(peer, frame)
 
     def of(self, peer: bytes) -> Counter[str]:
-        """What is counted of a peer."""
+        """The counters of a peer."""
         return self.by_peer.setdefault(peer, Counter())
 
     def refuse(self, peer: bytes, why: str, **more: Any) -> None:

@@ -120,7 +120,7 @@ class Playing:
 
     @property
     def committed(self) -> list[int]:
-        """Who has committed to first votes."""
+        """Members that have committed to first votes."""
         return sorted({said.member for said in self.motion.book.all_of((Kind.COMMIT, 0, 0, 0))})
 
     # What happens

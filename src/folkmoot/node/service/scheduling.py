@@ -31,7 +31,7 @@ class Answered(Generic[Said]):
     Parameters
     ----------
     parts : list
-        What was said of the slices, in the order of the rows.
+        Answers to the slices, in the order of the rows.
     trouble : str
         How asking went wrong, if it did: then the parts after that are missing.
     seconds : float
@@ -95,7 +95,7 @@ class Scheduler:
     Parameters
     ----------
     model : Model
-        Whom it asks.
+        The model that it asks.
     transport : Transport
         Runs one slice at a time (``work``); its ``now`` measures them, in the model's thread.
     meter : Meter or None

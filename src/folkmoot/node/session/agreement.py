@@ -30,7 +30,7 @@ class Pace:
 
 
 class Source(Protocol):
-    """What sets are made of: commitments in stage 0, reveals in stage 1."""
+    """The parts of sets: commitments in stage 0, reveals in stage 1."""
 
     since: dict[int, float]  # by member, since when its statement is held
 
@@ -53,7 +53,7 @@ class Source(Protocol):
         """Members that could be in it, and are not."""
 
     def of(self, member: int) -> list[Said | Reveal]:
-        """What is held of a member, to be passed on."""
+        """The part of a member, to be passed on."""
 
     def is_gone(self, member: int) -> bool:
         """Whether a member has said that it takes no part, and has not committed after all."""
@@ -117,7 +117,7 @@ class Agreement:
         )
 
     def proposer(self, number: int) -> int:
-        """Who proposes in a round."""
+        """The proposer of a round."""
         return self.order[number % len(self.order)]
 
     def lock(self) -> tuple[int, bytes] | None:

@@ -1,4 +1,4 @@
-"""What was said by whom, and the evidence in it: two values for one slot, or a broken lock."""
+"""Statements by member, and the evidence in them: two values for one slot, or a broken lock."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Book:
                     return
 
     def of(self, slot: Slot, member: int) -> list[Said]:
-        """What a member said there: nothing, one statement, or more of a liar."""
+        """A member's statements there: none, one, or more of a liar."""
         kept = self._slots.get(slot)
         return kept.get(member, []) if kept else []
 
@@ -158,7 +158,7 @@ class Book:
         return reached[self.members.faults] if len(reached) > self.members.faults else 0
 
     def mark(self, said: Said) -> bytes:
-        """What a statement is known by in a ``Have``."""
+        """The mark of a statement in a ``Have``."""
         return self._marks[said.member, said.value, said.slot, said.just]
 
     def everything(self) -> Iterator[Said]:

@@ -21,7 +21,7 @@ Part = Said | Body | Reveal
 
 
 class Deciding(Protocol):
-    """What is asked about: a poll, or a change of the roster."""
+    """The agreement asked about: a poll, or a change of the roster."""
 
     @property
     def number(self) -> int:
@@ -147,7 +147,7 @@ def request(book: Book, poll: Deciding) -> Have:
 
 
 def reply(book: Book, polls: Sequence[Deciding], have: Have) -> list[Part]:
-    """What the sender of a ``Have`` lacks and this member holds, as much as fits."""
+    """Frames that the sender of a ``Have`` lacks and this member holds, as much as fits."""
     if have.poll >= len(polls) or have.stage >= len(polls[have.poll].agreements):
         return []
     poll = polls[have.poll]

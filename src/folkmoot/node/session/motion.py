@@ -6,7 +6,7 @@ It knows no sockets, clocks, threads or files: ``received``, ``wake`` and ``vote
 The answer of a large motion is not computed at once: where ``computable``, run ``answering()`` where it holds
 up nobody, and hand the answer to ``conclude``.
 
-``wanted`` says in which poll this member's votes are wanted; ``vote`` hands them in. What to vote:
+``wanted`` says in which poll this member's votes are wanted; ``vote`` hands them in. Votes:
 
 - an invitation (``header.invites``): its rows, sealed for the asker, or no bytes if it shows none
   (``review.pack_rows``, ``sealing.sealed``);
@@ -138,7 +138,7 @@ class Motion:
 
     @property
     def talked(self) -> bytes | None:
-        """What this member votes after a talk."""
+        """The member's votes after a talk."""
         return self.talk.held if self.talk is not None and len(self.polls) == 2 else None
 
     @property
@@ -158,7 +158,7 @@ class Motion:
         return is_over and self.answer is None
 
     def answering(self) -> Callable[[], bytes]:
-        """What computes the answer; it may run in another thread."""
+        """A function that computes the answer; it may run in another thread."""
         coin = self.polls[0].agreements[0].decided or NIL
         members = self.members
         return partial(answer_of, self.header, self.tables, coin, members.n, members.faults)
@@ -230,7 +230,7 @@ class Motion:
         return min(each for each in times if each is not None)
 
     def take(self) -> Outbox:
-        """What to store and, only then, to send."""
+        """Data to store and, only then, to send."""
         return self.speaker.take()
 
     # Inside

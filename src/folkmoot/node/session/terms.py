@@ -46,7 +46,7 @@ class Terms(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
     Parameters
     ----------
     answers : {"labels", "probabilities", "numbers", "text"}
-        What a member says of an input. Texts are proposals, and final votes choose among them.
+        The kind of answer to an input. Texts are proposals, and final votes choose among them.
     labels : tuple of str
         The possible answers; none for numbers and texts.
     rule : str

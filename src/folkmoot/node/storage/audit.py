@@ -49,7 +49,7 @@ class Entry:
 
     @property
     def details(self) -> dict[str, Any]:
-        """What it tells; nothing if its text is gone."""
+        """The entry's fields; nothing if its text is gone."""
         return {} if self.text is None else dict(json.loads(self.text))
 
 
@@ -172,7 +172,7 @@ class Export:
         return check_chain(self.entries, (self.first, self.before))
 
     def said(self) -> bytes:
-        """What the node signs: the entries from the first to the last, which has this link."""
+        """The bytes that the node signs: the entries from the first to the last, which has this link."""
         last, head = self.checked()
         numbers = self.first.to_bytes(8, "big") + last.to_bytes(8, "big")
         return _PREFIX + bytes.fromhex(self.fingerprint) + numbers + head

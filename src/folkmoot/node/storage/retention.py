@@ -28,7 +28,7 @@ def until(header: Header) -> float:
 
 @dataclass(frozen=True)
 class Care:
-    """What is to be done about the disk."""
+    """Work to be done about the disk."""
 
     prune_to: int | None  # bytes that the database may still use; None: nothing need go
     room: bool  # may a new motion be stored?

@@ -2,8 +2,8 @@
 
 TLS is driven here directly (``ssl.MemoryBIO``) rather than through asyncio's own layer: that keeps a
 connection small (asyncio's holds a buffer of 256 KiB for each), lets a peer be refused before a byte of its
-frames is looked at, and costs less a frame (not less than uvloop's: docs/operations.md). What an untrusted
-socket can make us hold or do is bounded at every stage:
+frames is looked at, and costs less a frame (not less than uvloop's: docs/operations.md). The effect of an
+untrusted socket is bounded at every stage:
 
 - before the handshake is done: so many such connections, 64 KiB each, five seconds;
 - before a valid Hello: one frame of 1 KiB;
@@ -63,7 +63,7 @@ class Limits:
 
 
 class Hub(Protocol):
-    """Who owns the connections."""
+    """The owner of the connections."""
 
     def hello(self) -> bytes:
         """The first frame of every connection."""

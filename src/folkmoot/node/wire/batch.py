@@ -31,9 +31,9 @@ class Batch:
         (``np.load(..., mmap_mode="r")``) is read chunk by chunk and may be larger than memory. The columns
         of a data frame keep their names, if these are text.
     name : str
-        What it is called in error messages, such as the file that it comes from.
+        Its name in error messages, such as the file that it comes from.
     schema : sequence of Column
-        What the columns are: names, units and ranges. Columns that have names already are found by them; a
+        The columns: names, units and ranges. Columns that have names already are found by them; a
         value outside a range is refused. Without names the participants cannot check the columns.
 
     Examples

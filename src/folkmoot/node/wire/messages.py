@@ -1,4 +1,4 @@
-"""What nodes send each other besides the frames of a session: greetings, motions, their inputs.
+"""Frames between nodes besides those of a session: greetings, motions, their inputs.
 
 Messages are msgpack arrays with a number in front. msgspec refuses what is not exactly one of them. A frame
 says in its second byte what it is, and those about a motion name it next: ``kind_of`` and ``motion_in`` look
@@ -112,7 +112,7 @@ def read_message(frame: bytes) -> OfMotions:
 
 
 def refusal(motion: bytes, member: int, reason: str) -> bytes:
-    """What a member signs that takes no part in a motion."""
+    """The bytes that a member signs to take no part in a motion."""
     return b"folkmoot/3 refuses\n" + motion + member.to_bytes(4, "big") + reason.encode()
 
 

@@ -1,6 +1,7 @@
-"""What the columns of inputs are: names, units and ranges; and whether a model can take them.
+"""The columns of inputs: names, units and ranges; and whether a model can take them.
 
-A motion may carry this, and so may a model. Where both do, columns are matched by name and never by position.
+A motion may carry this, and so may a model. If both have names, columns are matched by name and never by
+position.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Column(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     Parameters
     ----------
     name : str
-        What it is called; upper and lower case differ.
+        Its name; upper and lower case differ.
     unit : str
         In what it is measured, "" if that is not said.
     low, high : float or None

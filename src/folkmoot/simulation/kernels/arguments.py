@@ -1,7 +1,7 @@
-"""What the kernels take and what they fill: named tuples of arrays, which each unpacks once, at its top.
+"""Arguments and results of the kernels: named tuples of arrays, which each unpacks once, at its top.
 
 A tuple of arrays costs a count of references whenever it is looked into (measured: a query takes twice the
-time). What liars answer is in ``adversaries/interface.py``; a protocol is a ``Machine``.
+time). ``adversaries/interface.py`` has the answers of liars; a protocol is a ``Machine``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Jobs(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """What is talked about, and how long at the most."""
+    """The inputs of a talk, and its greatest length."""
 
     votes: Array  # (input, honest) int8: first votes
     closed: Array  # (input, colour) bool: once all honest hold it, no query can change that
@@ -45,7 +45,7 @@ class Chances(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """What the explicit kernel takes over from a faster one, to record the same run."""
+    """Choices that the explicit kernel takes over from a faster one, to record the same run."""
 
     chances: Chances  # of the table kernel, which draws winners by them; empty: every peer is drawn
     one_move: bool  # the flip kernel draws whether the other class wins, and nothing else
@@ -53,7 +53,7 @@ class Recorded(NamedTuple):
 
 
 class Results(NamedTuple):
-    """What a kernel fills."""
+    """The arrays that a kernel fills."""
 
     decisions: Array  # (job, honest) int8
     played: Array  # (job,) int64: rounds

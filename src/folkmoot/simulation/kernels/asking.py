@@ -1,4 +1,4 @@
-"""Whom a query asks: the draws of every sampling law, from one stream of words.
+"""The peers of a query: the draws of every sampling law, from one stream of words.
 
 They are the first steps of a shuffle: 38 ns a query at n = 101, k = 10.
 """

@@ -67,7 +67,7 @@ def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
 
 
 def as_played(setting: Setting, options: Options) -> Recorded:
-    """What the kernel that plays this without a record draws in another way than this one."""
+    """The draws that the kernel for this run without a record makes in another way than this one."""
     plain = replace(options, record=False)
     seated = bitsliced.plays(setting, plain) and bitsliced.reseats(setting, plain)
     if table.plays(setting, plain):
@@ -77,7 +77,7 @@ def as_played(setting: Setting, options: Options) -> Recorded:
 
 
 def noted(setting: Setting, options: Options, i: int, repetition: int) -> Notebook:
-    """What happened to input i in one repetition, played once more: a row for each turn."""
+    """The record of input i in one repetition, played once more: one row per turn."""
     results = no_results(setting, replace(options, repeats=repetition + 1, record=False))
     job = repetition * len(setting.honest_votes) + i
     jobs = Jobs(job, job + 1, np.zeros(1, dtype=np.uint8), options.seed, options.keys)

@@ -21,7 +21,7 @@ ONE = np.uint64(1)
 
 
 def plays(setting: Setting, options: Options) -> bool:
-    """What the table kernel plays, of two-colour Slush with every vote cast, one participant at a time."""
+    """A subset of the table kernel's: two-colour Slush with every vote cast, one participant at a time."""
     return table.plays(setting, options) and setting.plain and not setting.lockstep
 
 

@@ -1,4 +1,4 @@
-"""What the kernels have in common: what liars see, who wins, how a round takes effect, when a talk ends."""
+"""Common parts of the kernels: observations of liars, winners, the effect of a round, the end of a talk."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def runner_up(held: Array) -> int:
 
 @compiled(nogil=True)
 def observation(sees: int, die: np.uint64, asker: int, held: Array, followed: int) -> int:
-    """What it is shown when it is asked: a throw of the die, the asker's number, or what others hold."""
+    """Its observation when it is asked: a throw of the die, the asker's number, or what others hold."""
     if sees == DIE:
         return np.int64(below(die, np.uint64(held.size))[0])  # type: ignore[return-value]
     if sees == ASKER:

@@ -19,7 +19,7 @@ _WANT: Final = np.array([1, 0], dtype=np.uint8)  # a node of either colour moves
 
 
 class SweptRule(NamedTuple):
-    """What is played in every setting of a sweep."""
+    """The rule in every setting of a sweep."""
 
     chance: Words  # flat: a row for each threshold
     row: int  # entries of a row

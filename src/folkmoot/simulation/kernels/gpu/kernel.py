@@ -38,7 +38,7 @@ def worth_it(jobs: int, honest: int) -> bool:
 
 
 def refusal(setting: Setting, options: Options) -> str | None:
-    """What of this a GPU does not play; None if all of it."""
+    """The part of this that a GPU does not support; None if it supports all of it."""
     if options.shared:
         return "batch='shared'"
     if options.record:

@@ -1,4 +1,4 @@
-"""Where the C++ of ``talk.cu`` runs: what a GPU must be able to do, or this machine in the tests.
+"""Machines for the C++ of ``talk.cu``: the calls that a GPU must answer, or this machine in the tests.
 
 Arguments are arrays that the runner has made, whole numbers, or None for no array; their order is that of
 ``talk.cu``.
@@ -35,7 +35,7 @@ class Form:
 
     @property
     def lane_bytes(self) -> int:
-        """What a lane keeps between launches."""
+        """The bytes that a lane keeps between launches."""
         return 4 * (self.words + self.counts + self.wins) + 64
 
 
@@ -51,7 +51,7 @@ class Launch(Protocol):
 
 
 class Runner(Protocol):
-    """Where it runs."""
+    """A machine that runs the kernels."""
 
     def launch(self, form: Form, jobs: int) -> Launch:
         """A walk, for so many jobs."""
