@@ -26,7 +26,7 @@ _MOST_CELLS = 1 << 26  # of probabilities (judge, input, class), 512 MiB; beyond
 
 
 def kind_of(table: Array, rows: Rows | None) -> Kind:
-    """The kind of votes in a table. The truth of numbers may have several dimensions; chances have a class."""
+    """The kind of votes in a table. Truths of numbers may have several dimensions; chances have classes."""
     if table.dtype.kind != "f":
         return "labels"
     if table.ndim == 3 and (rows is None or np.ndim(rows.truth) == 1):
