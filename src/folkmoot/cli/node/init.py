@@ -70,7 +70,7 @@ def init(
         typer.Option(
             "--address",
             metavar="HOST:PORT",
-            help="Where others reach the node; may be repeated.",
+            help="Address at which others reach the node; may be repeated.",
             show_default="that of --listen",
         ),
     ] = None,

@@ -492,7 +492,7 @@ class Model(ModelFacts):
             array = array[:, 0]
         if array.shape != (rows,):
             got = f"shape {array.shape}" if array.ndim and array.size else type(answers).__name__
-            raise ValueError(f"model {self.spec} must answer one label a row, {rows} in all: got {got}")
+            raise ValueError(f"model {self.spec} must answer one label per row, {rows} in all: got {got}")
         return list(array)
 
     def _labels(self, labels: Iterable[object]) -> list[str]:
