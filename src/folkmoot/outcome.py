@@ -5,8 +5,8 @@ of the truth, as agreement is not correctness.
 
 This is also the one place where it is decided whether there is a tie (``most``, which aggregations use, too).
 A tie is not broken: the decision is -1, and the tied classes share in the accuracy
-(``share_right``). Where no class has what it takes to win there is no answer, which is not
-a tie: the decision is -1 and no classes are tied.
+(``share_right``). If no class has enough to win there is no answer. This is not a tie: the decision is -1 and
+no classes are tied.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Peer review of numbers: a judge learns from shown rows how to read everybody's numbers.
 
-The rule of ``panel`` for classes, where a third may lie: ridge regression towards the mean answer, from one's
-own rows and those of owners whose numbers go with it. Every answer is first moved to the nearest that is not
-among the ``trim`` lowest or highest, and so is the estimate: with at most ``trim`` liars both stay in the
-honest range, whatever was learnt.
+The rule of ``panel`` for classes, if a third may lie. It is ridge regression towards the mean answer, from
+own rows and those of owners whose numbers go with it. Every answer, and the estimate, is first moved to the
+nearest that is not among the ``trim`` lowest or highest. With at most ``trim`` liars both stay in the honest
+range, whatever was learnt.
 """
 
 from __future__ import annotations

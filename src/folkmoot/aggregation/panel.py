@@ -226,8 +226,8 @@ class Panel:
     def likely_of_own(self, review: Review, judge: int, votes: Features) -> Floats:
         """(input, class): how likely each class is for inputs of the judge's own kind.
 
-        Sites that are unlike each other know best what they see themselves. This mixes three forecasts in the
-        shares that fit the judge's rows best, which none of the three has seen: the rule that it learnt with
+        Sites that are unlike each other know best what they see themselves. This mixes three forecasts, which
+        have not seen the judge's rows, in the shares that fit these rows best. They are the rule learnt with
         others, the rule of its own rows alone, and its own vote. Without votes on one's own rows the first
         stands alone.
         """

@@ -36,16 +36,16 @@ def cluster(
 ) -> Clustering:
     """Let participants agree on one clustering of objects, from the clusterings that each has made.
 
-    Each weighs the others by how far their partitions agree with its own (copies share a voice), makes a
-    weighted consensus of all partitions, and talks with those it trusts until they hold one partition. Names
-    of clusters mean nothing, and no labels are needed. More than half of the participants may lie.
+    Each weighs the others by the agreement of their partitions with its own (copies share a voice), and makes
+    a weighted consensus of all partitions. Then it talks with those it trusts until they hold one partition.
+    Names of clusters mean nothing, and no labels are needed. More than half of the participants may lie.
 
     Parameters
     ----------
     partitions : array-like of int, shape (participant, object)
         The cluster of each object by each participant, by any numbers >= 0; -1 for one that it has not seen.
     n_clusters : int, optional
-        How many clusters to agree on. Default: of the numbers that those have made whom a participant trusts
+        How many clusters to agree on. Default: each participant takes, of the numbers of those that it trusts
         (the middle 80%), the one after which the spectrum of their consensus falls most. The result says when
         it is unsure.
     adversaries : int or mapping of int to PartitionAdversary, optional

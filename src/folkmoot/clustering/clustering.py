@@ -153,7 +153,7 @@ class Clustering:
         Returns
         -------
         dict of str to object
-            The labels and numbers; the participants as a list, each with name, honest, anchored, voice,
+            The labels and numbers, and the participants as a list. Each has name, honest, anchored, voice,
             likeness and the share of objects on which it holds the agreed label.
         """
         return {

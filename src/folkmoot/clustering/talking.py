@@ -2,13 +2,13 @@
 
 Names of clusters mean nothing between participants, so a listener first matches the clusters of each speaker
 with its own (the Hungarian method on shared objects). Nobody has to agree on names, and a liar gains nothing
-by renaming. In every round a speaker counts for the listener's trust in what it revealed, times how far what
-it says now agrees with what the listener holds: one who revealed the truth to be trusted, and lies in the
-talk, is not heard.
+by renaming. In every round a speaker counts by the listener's trust in what it revealed, times the agreement
+of its present statement with what the listener holds. So one that revealed the truth to be trusted, and lies
+in the talk, is ignored.
 
 Two camps can stay that differ in one object on which they are level. So after two rounds each takes a whole
-partition instead: of those that it hears, the one most like everything that was revealed by participants it
-trusts. All that trust the same then hold the same.
+partition instead. Of those that it hears, this is the one most like all partitions of participants it trusts.
+All that trust the same then hold the same.
 """
 
 from __future__ import annotations

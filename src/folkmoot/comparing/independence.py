@@ -49,8 +49,8 @@ class Independence:
     truth_known : bool
         Whether it is the correlation of errors. Else it is of votes, and ``votes`` is a lower bound.
     groups : tuple of tuple of str
-        Participants that give the same wrong answers: two belong together if they have the same answer on at
-        least half of the inputs on which one of them is wrong (without truth: departs from the answer).
+        Participants that give the same wrong answers. Two belong together if they agree on at least half of
+        the inputs on which one of them is wrong (without truth: departs from the answer).
 
     Examples
     --------

@@ -50,8 +50,8 @@ def load_femnist(
     training writers are the first, test writers the last. So asking for more of either adds to those there
     were, and neither depends on the order of files.
 
-    LEAF's grouping script writes the first image of nearly every writer twice. The second row of a writer
-    is dropped if, and only if, its image and label are those of the first row; no other row is.
+    LEAF's grouping script writes the first image of nearly every writer twice. The second row of a writer is
+    dropped if, and only if, its image and label are those of the first row.
 
     Parameters
     ----------

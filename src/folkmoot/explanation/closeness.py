@@ -31,8 +31,8 @@ class Closeness:
     ----------
     votes : int or None
         The least number of first votes that, moved to the runner-up, bring the chance of the answer below one
-        half; 0 if it is below one half as it is. None if not even all of them do. If some votes count for
-        more than others, those are moved first.
+        half. It is 0 if the chance is below one half as it is. None if not even all of them do. If some votes
+        count for more than others, those are moved first.
     chance : float
         The chance of the answer, given these first votes: had the talk been drawn anew.
     moved_chance : float or None

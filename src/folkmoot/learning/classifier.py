@@ -182,14 +182,14 @@ class ConsensusClassifier(ClassifierMixin, Moot):
     ) -> Self:
         """Let every participant fit a clone of its model on its own rows.
 
-        With ``prefit`` nothing is fitted, and X and y are optional: they only tell each participant how good
-        it is (all rows do, or those of its group).
+        With ``prefit`` nothing is fitted, and X and y are optional. They only measure each participant (on
+        all rows, or those of its group).
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (row, feature), optional
-            The rows; or shape (row,): a list, array or Series of texts, or of other things that the models
-            take, which goes to them as it comes.
+            The rows. Of shape (row,) they are a list, array or Series of texts, or of other things that the
+            models take, and go to them as they come.
         y : array-like, shape (row,), optional
             Their labels.
         groups : array-like, shape (row,), optional
@@ -415,9 +415,9 @@ class ConsensusClassifier(ClassifierMixin, Moot):
     def predict(self, X: Any, groups: Any = None) -> Array:
         """Answer each row with the label that the moot agrees on.
 
-        A tie goes to the first of the tied labels, as in scikit-learn's ``VotingClassifier``; an input that
-        nobody answers, or that a Snow protocol leaves undecided, to the label with the most first votes. With
-        ``abstain_below`` an answer whose probability, by ``predict_proba``, is lower is withheld, and
+        A tie goes to the first of the tied labels, as in scikit-learn's ``VotingClassifier``. An input that
+        nobody answers, or that a Snow protocol leaves undecided, gets the label with the most first votes.
+        With ``abstain_below`` an answer whose probability, by ``predict_proba``, is lower is withheld, and
         ``reject_label`` given instead. An own aggregation learns from the whole batch, so an answer then
         depends on the other rows of X.
 
@@ -427,8 +427,8 @@ class ConsensusClassifier(ClassifierMixin, Moot):
             The inputs.
         groups : array-like, shape (input,), optional
             The owner of each input, by the names of participants. Each input then has the answer of its own
-            participant, helped by the others: with an own aggregation its final vote, else its own vote,
-            weighed by its holdout accuracy, beside the votes of the others.
+            participant, helped by the others. With an own aggregation that is its final vote. Otherwise it is
+            its own vote, weighed by its holdout accuracy, beside the votes of the others.
 
         Returns
         -------
@@ -466,9 +466,9 @@ class ConsensusClassifier(ClassifierMixin, Moot):
     def predict_proba(self, X: Any, groups: Any = None) -> Floats:
         """Estimate how likely each class is to be the right one.
 
-        By plurality it is (count + 1/C) / (n + 1) for a class that ``count`` of the n participants who
-        answered a row voted for, of C classes. Other aggregations have probabilities of their own; with an
-        own one it is the mean of what the participants find.
+        By plurality it is (count + 1/C) / (n + 1) for a class. ``count`` of the n participants who answered
+        the row voted for it, and C is the number of classes. Other aggregations have probabilities of their
+        own; with an own one it is the mean of what the participants find.
 
         Parameters
         ----------

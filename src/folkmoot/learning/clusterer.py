@@ -30,8 +30,8 @@ class ConsensusClusterer(ClusterMixin, ConsensusEstimator):
     ----------
     estimators : list of models, or list of (str, model)
         One clusterer per participant, with or without its name; with ``groups`` a list of one model serves
-        every group. Models with ``predict`` (k-means, mixtures) place objects that they were not fitted on;
-        of others (DBSCAN, agglomerative clustering) only ``labels_`` of their own rows are heard. Their -1,
+        every group. Models with ``predict`` (k-means, mixtures) place objects that they were not fitted on.
+        Of others (DBSCAN, agglomerative clustering) only ``labels_`` of their own rows count. Their -1,
         noise, is an object without an opinion.
     n_clusters : int, optional
         How many clusters to agree on. Default: of the numbers that the participants have made, the one after

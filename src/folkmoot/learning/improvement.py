@@ -60,9 +60,9 @@ class ModelChange:
 class Improvement:
     """Changes by ``improve``, participant by participant.
 
-    Scores are on each participant's own rows, by models that have not seen them: before, by five-fold clones
-    of the old model; after, by a clone fitted to the agreed rows alone. They are accuracies of labels, and
-    root mean squared errors of numbers.
+    Scores are on each participant's own rows, by models that have not seen them. Before: five-fold clones of
+    the old model. After: a clone fitted to the agreed rows alone. They are accuracies of labels, and root
+    mean squared errors of numbers.
 
     Parameters
     ----------

@@ -1,8 +1,7 @@
 """A moot: participants with models of their own, the table of their first votes, a protocol, an aggregation.
 
-Common parts of labels and numbers. An estimator is put together of four things, each its own idea: the
-participants (``participants_``), the table of their first votes (``FirstVotes``), a protocol, and an
-aggregation.
+Common parts of labels and numbers. An estimator has four parts: the participants (``participants_``), the
+table of their first votes (``FirstVotes``), a protocol, and an aggregation.
 """
 
 from __future__ import annotations

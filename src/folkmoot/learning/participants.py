@@ -1,10 +1,10 @@
 """Participants: each fits its own model on its own rows, keeps some back to learn how good it is, and votes.
 
-Once that is known the rows kept back are given to the model too (``refit``): the accuracy stays that of the
-model that had not seen them.
+Then the rows kept back are given to the model too (``refit``). The accuracy stays that of the model that had
+not seen them.
 
-Everything here concerns one participant at a time and is a pure function of its arguments, so joblib may
-run it in another process or on another machine. The result is a model and predictions, never rows.
+Everything here concerns one participant at a time and is a pure function of its arguments. So joblib may run
+it in another process or on another machine. The result is a model and predictions, never rows.
 """
 
 from __future__ import annotations
@@ -167,9 +167,9 @@ class Task:
 def fit_participant(task: Task) -> Participant:
     """Fit a clone on the rows not held out, and see how good it is on the others.
 
-    With ``refit`` the model that votes is then another clone, fitted on all rows: with the same seed, so that
-    it is the one that ``holdout=0`` gives. With folds it is fitted on all rows from the start, and how good
-    it is follows from clones fitted without a fold each.
+    With ``refit`` the model that votes is then another clone, fitted on all rows with the same seed. It is
+    the one that ``holdout=0`` gives. With folds it is fitted on all rows from the start, and how good it is
+    follows from clones fitted without a fold each.
     """
     everything = np.arange(len(task.y))
     done = learnt_on(task, np.setdiff1d(everything, task.held_out))

@@ -1,7 +1,7 @@
 """Labels that participants agree on for unlabelled inputs, to fit their own models to (docs/improve.md).
 
-Each hands in how likely it finds every class, for a pool of inputs and for check rows: labelled inputs of all
-participants, mixed into the pool, whose labels stay with their owners. Then each, by itself,
+Each hands in its probability of every class, for a pool of inputs and for check rows. These are labelled
+inputs of all participants, mixed into the pool, whose labels stay with their owners. Then each, by itself,
 
 1. weighs its peers by the probability that they give to the right class of its own check rows, beyond 1/C;
    nobody has less than 0, copies share one voice, and those that agree with each other on the pool as they do
@@ -11,7 +11,7 @@ participants, mixed into the pool, whose labels stay with their owners. Then eac
 4. announces that, reviews in the same way what all have announced, and announces again;
 5. takes the mean of what it then hears, by the weights of the second review.
 
-No label leaves its owner, and no rule learns from labels of others: a liar can lie in its answers only.
+No label leaves its owner, and no rule learns from labels of others. So a liar can lie in its answers only.
 docs/benchmarks.md shows what it brings.
 """
 

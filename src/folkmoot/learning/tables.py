@@ -45,8 +45,8 @@ def group_column(groups: Any) -> Array:
 def check_inputs(estimator: Any, X: Any, *, reset: bool, compare: bool = True) -> Any:
     """X, checked as far as every model would: as many dimensions and the same columns as in ``fit``.
 
-    Data frames stay data frames, since models may choose columns by name, and inputs of one dimension stay
-    what they are; NaN is for the models to judge.
+    Data frames stay data frames, since models may choose columns by name. Inputs of one dimension stay what
+    they are. NaN is for the models to judge.
     """
     fitted = None if reset else vars(estimator).get("_one_dimensional")
     one = _is_one_dimensional(X, fitted)

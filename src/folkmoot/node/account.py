@@ -57,8 +57,9 @@ class Account(msgspec.Struct, frozen=True):
     state : {"open", "decided", "stopped"}
         Whether its answer is final here, or this node gave it up.
     asker : str
-        The asker. created, opened : float When, in seconds since 1970: by the asker's clock, and when this
-        node heard of it.
+        The asker.
+    created, opened : float
+        When, in seconds since 1970: by the asker's clock, and when this node heard of it.
     inputs : int
         How many inputs the asker wants decided.
     answers : {"labels", "probabilities", "numbers", "text"}

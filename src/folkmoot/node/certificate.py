@@ -1,9 +1,9 @@
 """The certificate of a motion: anybody with the roster checks it, and computes the answer again.
 
 It is JSON with sorted keys, no spaces and one newline at the end; bytes are in base64. There is one way to
-write a certificate, and every part is fixed by a signature or by a hash, so no bit can be changed: the header
-by its hash and the asker's signature, a set by a quorum of precommits to its hash, votes by the commitments
-in the set.
+write a certificate, and every part is fixed by a signature or by a hash, so no bit can be changed. The header
+is fixed by its hash and the asker's signature, a set by a quorum of precommits to its hash, votes by the
+commitments in the set.
 
 A certificate shows what was decided, and from which votes. It cannot show that a member it leaves out had
 nothing to say, nor that no evidence exists.

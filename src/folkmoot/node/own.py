@@ -80,8 +80,8 @@ def final_votes(
 ) -> OwnVotes:
     """Final votes of this member.
 
-    It goes by peer review if there are validation rows or a track record, else by holdout trust; where
-    neither tells it whom to believe, by the plurality of first votes (numbers: their median). With the inputs
+    It goes by peer review if there are validation rows or a track record, else by holdout trust. If neither
+    tells it whom to believe, it takes the plurality of first votes (numbers: their median). With the inputs
     of the motion, peer review weighs votes by the validation rows that are near.
     """
     written = ballots_of(header, 1)

@@ -1,9 +1,9 @@
 """Validation rows: labelled rows of members among the inputs, told from these only after votes are fixed.
 
-An invitation is a poll whose ballots are rows, sealed for the asker (``sealing``): a reveal names its
-member, so open rows would tell what is no input. The asker shuffles them among its inputs and puts the
-motion. With its first votes it reveals the order, and each owner the labels of its rows. Commitments bind
-both together with the votes: whoever has seen a vote can choose no label any more.
+An invitation is a poll whose ballots are rows, sealed for the asker (``sealing``). A reveal names its member,
+so open rows would tell what is no input. The asker shuffles them among its inputs and puts the motion. With
+its first votes it reveals the order, and each owner the labels of its rows. Commitments bind both together
+with the votes: whoever has seen a vote can choose no label any more.
 
 A row counts as validation row if the asker's order gives it to a member and that member names its label.
 """

@@ -38,9 +38,8 @@ come. It goes on to the next counter when its time at this one is over, or when 
 block it. Time grows with the counter, so that it is long enough some day. Safety does not depend
 on it. A node that has decided goes on no more.
 
-Everything is an array over (node, input), so that all nodes are played on all inputs at once. What the
-others are known to have said comes in as evidence (``evidence.py``): facts only grow, so what may be accepted
-once may be accepted ever after.
+Everything is an array over (node, input), so that all nodes are played on all inputs at once. Statements of
+others come in as evidence (``evidence.py``). Facts only grow, so they may be accepted ever after.
 """
 
 from __future__ import annotations

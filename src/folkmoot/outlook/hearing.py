@@ -1,10 +1,10 @@
 """Statements that a participant has heard in FBA: those of liars, and those that have arrived by now.
 
-Liars are the Byzantine participants of the other protocols. What one would answer to a query it says here
-of every ballot and in all phases at once, to whom it would answer it; one that repeats somebody repeats its
-statements. Each shows the quorum set that helps it most, which it satisfies by itself. So a liar is two-
-faced if its answers are, and its first vote with them. One that misstates says something else to each in
-every part of its statements, drawn by the seed and the hearer, and keeps to it.
+Liars are the Byzantine participants of the other protocols. Its answer to a query holds here for every ballot
+and in all phases at once. One that repeats somebody repeats its statements. Each shows the quorum set that
+helps it most, which it satisfies by itself. So a liar is two- faced if its answers are, and its first vote
+with them. One that misstates says something else to each in every part of its statements, drawn by the seed
+and the hearer, and keeps to it.
 """
 
 from __future__ import annotations

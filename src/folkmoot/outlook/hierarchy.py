@@ -55,8 +55,8 @@ class Hierarchy:
         How the delegates talk, scaled to their number; ``Hierarchy`` for teams of teams, by their names, or
         ``FBA``.
     delegates : {"drawn", "honest"}, default "drawn"
-        Who speaks for a team: a member that a hash of all members' salts names, which lies if it is
-        Byzantine; or somebody that follows the protocol, as if the members signed the verdict.
+        The speaker of a team. It is a member that a hash of all members' salts names, which lies if it is
+        Byzantine, or somebody that follows the protocol, as if the members signed the verdict.
 
     Raises
     ------

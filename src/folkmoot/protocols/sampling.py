@@ -133,8 +133,8 @@ def log_tail(urn: int, k: int, counts: Bools, marked: Ints) -> Floats:
 def tails(urn: int, k: int, counts: Bools, marked: Ints) -> Floats:
     """P(the number of marked nodes drawn is one that a row of ``counts`` allows): (row, marked).
 
-    What ``log_tail`` gives the logarithm of, by additions, multiplications and divisions alone: IEEE 754
-    rounds these the same on every processor, and ``exp`` and ``log`` not. So talks that are drawn by such a
+    The function whose logarithm ``log_tail`` gives, by additions, multiplications and divisions alone. IEEE
+    754 rounds these the same on every processor, ``exp`` and ``log`` not. So talks that are drawn by such a
     table are the same on every machine. Each term follows from the one before, from the likeliest outwards.
     """
     result = np.empty((len(counts), marked.size))

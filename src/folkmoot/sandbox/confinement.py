@@ -1,8 +1,8 @@
 """Limits that a process puts on itself before it looks at somebody else's file, and those in force.
 
 Landlock takes away files, seccomp the system calls for network, processes and writing, resource limits bound
-memory and open files. Where the kernel lacks one of them the others still hold, and ``Confinement.missing``
-says which promise is not kept: nobody is told of a sandbox that is not there.
+memory and open files. If the kernel lacks one of them the others still hold. ``Confinement.missing`` says
+which promise is not kept.
 """
 
 from __future__ import annotations

@@ -105,8 +105,8 @@ def deliberate(
         "present", as in the paper: it asks, is asked, and takes the first class that wins one of its
         queries.
     device : {"cpu", "cuda", "auto"}, default "cpu"
-        Where it is played: on the processor, on a GPU (with CuPy: ``pip install "folkmoot[gpu]"``), or on a
-        GPU where one is found, plays this and there is much to play. A GPU gives the same bits,
+        The device: the processor, a GPU (with CuPy: ``pip install "folkmoot[gpu]"``), or ``"auto"``. The last
+        is a GPU if one is found, supports this, and there is much to play. A GPU gives the same bits,
         whatever the processor (docs/gpu.md).
     progress : callable, optional
         Called with (done, all) as the work goes on.

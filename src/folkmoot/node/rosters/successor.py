@@ -10,8 +10,8 @@ People consent, and may consent to several proposals: no consent takes another o
 proposals with enough consents is next, the members' nodes agree on (``change.py``). So consents that are
 split among proposals end nothing: whoever sees that neither gets enough consents to the other one, too.
 
-What is signed is the SHA-256 of the **content**: digest before, epoch, replaced names, every member's line
-with its addresses, and how many may lie if the roster says so.
+The signature is of the SHA-256 of the **content**. That is the digest before, epoch, replaced names, every
+member's line with its addresses, and the number of liars if the roster has it.
 """
 
 from __future__ import annotations

@@ -68,7 +68,9 @@ class _Told:
         self.there = self.class_of != NO_VOTE
 
     def by_one_coin(self, belief: Ints) -> Ints:
-        """(entry,): the logarithm of the chance of each vote, if the choice were true; one skill a member."""
+        """(entry,): the logarithm of the chance of each vote, if the choice were true; one skill per
+        member.
+        """
         weight = belief.ravel()[self.where]
         right = _added(self.who, weight * self.hit, self.members) + ONE
         whole = _added(self.who, weight, self.members) + ONE * self.classes

@@ -36,8 +36,8 @@ class Own:
     holdout : Holdout
         Labelled rows that the model has not seen, or its answers to such rows (``holdout.read_holdout``).
     weights : mapping of str to float
-        What members' votes weigh where this node asks for weights, by fingerprint, from a weights file; with
-        none they follow from the truths that this node was told.
+        Weights of members' votes if this node asks for weights, by fingerprint, from a weights file. Without
+        one they follow from the truths that this node was told.
     choose : {"own-model", "embedding", "same"}
         How it chooses among proposed texts. A model that takes no prompts stays with its own text.
     """

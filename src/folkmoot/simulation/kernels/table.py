@@ -1,4 +1,4 @@
-"""The table kernel: deliberation on the complete graph, one table look-up and one random word a query.
+"""The table kernel: deliberation on the complete graph, one table look-up and one random word per query.
 
 When k peers are drawn from an urn in which x of N hold colour c, the chance that c wins the query is a
 number that depends on x and alpha only. So the k draws need not be made: a uniform word is compared with
