@@ -27,8 +27,8 @@ _DIGITS: Final = 3  # of probabilities in text
 class Voter(msgspec.Struct, frozen=True):
     """One member's part in an answer.
 
-    ``weight`` is what its first vote counted by the public rule; ``own_weight`` is what it counted in this
-    node's own final vote, None if this node does not weigh.
+    ``weight`` is the weight of its first vote by the public rule, ``own_weight`` that in this node's own
+    final vote. The latter is None if this node does not weigh.
     """
 
     name: str

@@ -39,7 +39,7 @@ class Analysis:
     minimal_quorums, blocking_sets, splitting_sets : list of frozenset, or None
         All minimal ones, the smallest first.
     liars : list of frozenset, or None
-        Sets no larger than the smallest splitting set that hold none, and split the others all the same if
+        Sets no larger than the smallest splitting set that hold none. They split the others all the same if
         they lie about their own quorum sets as well.
     top_tier : frozenset or None
         Nodes in some minimal quorum.

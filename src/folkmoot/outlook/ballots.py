@@ -12,12 +12,12 @@ and it *decides* x (it has confirmed the ballot) when all of a quorum that it be
 as committed. To prepare (n, x) contradicts to commit (m, y) if y is another label and m <= n. Whoever says
 a later one of the four says the earlier ones as well.
 
-**Accept.** A node accepts what all of a quorum that it belongs to votes for or has accepted, or what a set
-that blocks it has accepted (then somebody in it who is not faulty has). It accepts nothing that contradicts
-what it has accepted, and of one counter one label as prepared.
+**Accept.** A node accepts what all of a quorum that it belongs to votes for or has accepted. It also accepts
+what a set that blocks it has accepted (then somebody in it who is not faulty has). It accepts nothing that
+contradicts what it has accepted, and of one counter one label as prepared.
 
-**Vote to commit.** A node votes to commit what a quorum that it belongs to has accepted as prepared, unless
-it has voted for, or accepted, another label at this counter or a later one.
+**Vote to commit.** A node votes to commit what a quorum that it belongs to has accepted as prepared. It does
+not if it has voted for, or accepted, another label at this counter or a later one.
 
 **Vote to prepare.** A node votes once a counter, for
 
@@ -29,7 +29,7 @@ it has voted for, or accepted, another label at this counter or a later one.
 3. else the label that it wants itself: of those that qualify the one that its own aggregation of first
    votes prefers.
 
-A label *qualifies* for a node if a set that blocks it voted for it at first, or votes for it in ballots: so
+A label *qualifies* for a node if a set that blocks it voted for it at first, or votes for it in ballots. So
 somebody who is not faulty voted for it at first. If none qualifies the node votes for nothing, and may vote
 later.
 

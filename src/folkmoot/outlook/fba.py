@@ -1,8 +1,8 @@
 """Federated Byzantine agreement (FBA) by quorum sets, simulated: messages of all to all in rounds.
 
-In a round each participant hears what has arrived, draws its conclusions by the rules of ``ballots.py``, and
-sends what it says, if that is new, to all others: one message for all inputs. A message takes one round, or
-with ``delay`` 1 to so many rounds, each drawn by itself.
+In a round each participant hears what has arrived and draws its conclusions by the rules of ``ballots.py``.
+It sends its new statements to all others: one message for all inputs. A message takes one round, or with
+``delay`` 1 to so many rounds, each drawn by itself.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class FBA:
     """Federated Byzantine agreement: each participant decides when a quorum of its own choice has agreed.
 
     Nothing is drawn: with messages that take one round each the same votes give the same decisions. A
-    participant supports a label only if a set that blocks it voted for it at first, and among these the one
-    that its own aggregation of first votes prefers; ballots then bring all to one label, or to none
+    participant supports a label only if a set that blocks it voted for it at first. Among these it supports
+    the one that its own aggregation of first votes prefers. Ballots then bring all to one label, or to none
     (docs/quorum-sets.md).
 
     Parameters

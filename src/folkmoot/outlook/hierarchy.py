@@ -3,11 +3,11 @@
 The paper's outlook names hierarchical protocols. The rules, level by level:
 
 1. Every team talks by the inner protocol, scaled to its size. Its verdict on an input is the label that more
-   than half of its honest members hold in the end; a team without one sends no vote.
+   than half of its honest members hold in the end. A team without one sends no vote.
 2. A delegate of each team with a verdict talks with the other delegates by the outer protocol, scaled to
    their number. The outer protocol may be a hierarchy of teams itself.
-3. The members of a team hold what their delegate tells them: what it holds in the end, or, if the team sent
-   no vote, what more than half of the delegates hold.
+3. The members of a team hold the label that their delegate tells them. That is its label in the end, or, if
+   the team sent no vote, the one that more than half of the delegates hold.
 
 A Byzantine participant lies in the talk of its team, and again among the delegates if it speaks for its
 team. Its answer to a query there is also what it tells its own team.

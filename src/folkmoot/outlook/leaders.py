@@ -6,8 +6,8 @@ rules here:
 1. The leader of each round follows from one salt of each participant (``leader_order``). Everybody leads
    once before anybody leads again, so f liars who grind their salts lead at most f of the first n rounds.
 2. A leader does not choose whom it asks: its k peers follow from the same salts (``leader_sample``). It
-   shows all the answers that it got. As a label must be named by alpha of k, leaving answers out
-   never helps another label: a liar that leads can stay silent, to all or to some, and that costs one round.
+   shows all the answers that it got. As a label must be named by alpha of k, leaving answers out never helps
+   another label. A liar that leads can stay silent, to all or to some, and that costs one round.
 3. A participant goes by its own query. If that has no winner it goes by the leader's (``talk.led``).
 """
 
@@ -124,8 +124,8 @@ class Leaders(Slush):
     """Slush with a leader each round: who hears no label often enough goes by what the leader heard.
 
     Leaders come in an order without repetition from the hash of all participants' salts. The leader of a
-    round asks k peers that the same hash names, and shows their answers to all. A participant takes
-    the label that wins its own query; if none does, the one that alpha of the answers shown name; else it
+    round asks k peers that the same hash names, and shows their answers to all. A participant takes the label
+    that wins its own query. If none does, it takes the one that alpha of the answers shown name; else it
     keeps its own. A leader that is silent or lies costs one round: it cannot show what nobody said.
 
     It is for ``deliberate``. All inputs of a batch share the leaders and whom they ask.

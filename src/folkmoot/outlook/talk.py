@@ -1,7 +1,7 @@
 """Talks in which a participant asks k others, in numpy: any Snow protocol, with a leader each round or none.
 
 All inputs talk at once, each turn an operation on arrays over inputs. A random word is a hash of the seed,
-the repetition, the input's key and the number of the draw: an outcome depends on the key and not on the
+the repetition, the input's key and the number of the draw. So an outcome depends on the key and not on the
 batch. The rule is the protocol's table (``protocols/machine.py``); ``leaders.py`` has the rule of leaders.
 """
 

@@ -87,7 +87,7 @@ class PlannedMoot:
     def most(self) -> float:
         """No talk on two labels is more accurate, whatever it asks whom.
 
-        All participants are treated alike and both labels too, but for liars, who never help: so of b and
+        All participants are treated alike and both labels too, but for liars, who never help. So of b and
         honest - b right first votes at most one ends right.
         """
         law = self.start.weights @ self.start.laws

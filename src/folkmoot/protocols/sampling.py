@@ -1,8 +1,8 @@
 """Sampling laws: whom a node may ask, and the law of the answers it gets (appendix A.1).
 
-A query draws k different nodes, all alike. On the
-complete graph the number of answers of one colour is then hypergeometric; its logarithm is built here from
-its own factors, so that it stays exact where the probability itself is below the smallest double.
+A query draws k different nodes, all alike. On the complete graph the number of answers of one colour is then
+hypergeometric. Its logarithm is built here from its own factors, so it stays exact where the probability
+itself is below the smallest double.
 """
 
 from __future__ import annotations
@@ -167,8 +167,8 @@ def _tails(urn: int, k: int, counts: Bools, marked: Ints) -> Floats:
 def log_binomials(x: Ints, most: int) -> Floats:
     """log C(x, j) for j = 0..most (rows) and each x (columns); -inf where j > x.
 
-    Summed factor by factor: for the small j of a query this is more accurate than the difference
-    of log-gammas, whose absolute error grows with x log x.
+    Summed factor by factor. For the small j of a query this is more accurate than the difference of
+    log-gammas, whose absolute error grows with x log x.
     """
     table = np.zeros((most + 1, x.size))
     for j in range(1, most + 1):

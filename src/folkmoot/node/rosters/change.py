@@ -1,7 +1,7 @@
 """One member's part in agreeing on what follows a roster: the agreement of a motion, on one set.
 
 The vote is on the name of a successor to which enough members have consented, as far as a node holds these
-consents itself. Like a motion it knows no sockets, clocks and files: ``received`` and ``wake`` say what
+consents itself. Like a motion it knows no sockets, clocks and files. ``received`` and ``wake`` say what
 happened, ``take`` what to store and then to send, ``due`` when to wake it.
 """
 

@@ -26,8 +26,8 @@ def dawid_skene(
 ) -> Decided:
     """Decide each input by truth and skills that are estimated together from the votes.
 
-    ``votes`` (member, input) has -1 for no vote. With one coin a member has one accuracy; by default where
-    inputs are fewer than cells of a confusion matrix. A class needs ``least`` votes.
+    ``votes`` (member, input) has -1 for no vote. With one coin a member has one accuracy. This is the default
+    if inputs are fewer than cells of a confusion matrix. A class needs ``least`` votes.
     """
     if not 2 <= classes <= 1 << 20:
         raise ValueError(f"classes must be within 2..{1 << 20}: got {classes}")

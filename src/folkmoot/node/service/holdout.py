@@ -1,7 +1,7 @@
 """Labelled rows that a node held out: how good its model is; some may be shown as validation rows.
 
-No row is shown twice. A row that was opened in one motion is known to all who took part in it, and could be
-answered well by liars in the next.
+No row is shown twice. A row that was opened in one motion is known to all who took part in it. Liars could
+answer it well in the next.
 """
 
 from __future__ import annotations
@@ -129,8 +129,8 @@ def read_holdout(path: Path, model: Model) -> Holdout:
     """The held-out rows in a file: labelled rows, which the model answers now, or labels and answers.
 
     Rows are an .npz file with X and y, or a table with a column ``label``. A model that has seen them would
-    answer them all too well; so one that was fitted again on all rows is given the answers from before
-    instead: an .npz file with y and answers, or a table with the columns ``label`` and ``answer`` alone.
+    answer them all too well. So one that was fitted again on all rows is given the answers from before: an
+    .npz file with y and answers, or a table with the columns ``label`` and ``answer`` alone.
     """
     names: list[str] = []
     if path.suffix.lower() == ".npz":

@@ -1,4 +1,4 @@
-"""The inputs of one motion at a member: chunks are fetched from the asker, voted on, and let go."""
+"""Inputs of a motion at a member: chunks are fetched from the asker, voted on, and let go."""
 
 from __future__ import annotations
 

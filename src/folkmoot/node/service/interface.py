@@ -1,7 +1,7 @@
 """The types that a node tells what it knows in: HTTP, the page and the client show them.
 
-A ValueError says what was wrong with what was asked; ``NotFoundError`` that there is no such thing here;
-``RefusedError`` that the node cannot do it now.
+A ValueError says what was wrong with the question, ``NotFoundError`` that there is no such thing here.
+``RefusedError`` says that the node cannot do it now.
 """
 
 from __future__ import annotations
@@ -144,8 +144,8 @@ class ModelStatus(msgspec.Struct, frozen=True):
 class ProposalStatus(msgspec.Struct, frozen=True):
     """A roster that is proposed to replace the one in force.
 
-    As soon as ``counted`` is ``needed`` and nobody is in ``owed``, the nodes that run agree on it; if this is
-    so for several proposals, on one of these.
+    The nodes that run agree on it as soon as ``counted`` is ``needed`` and nobody is in ``owed``. If this is
+    so for several proposals, they agree on one of these.
     """
 
     proposal: str

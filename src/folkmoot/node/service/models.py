@@ -1,6 +1,6 @@
 """A node's model: from a file of skops, ONNX or pickle, from Python, or behind a service.
 
-Labels travel between nodes as text, so every kind of label must become the same text on every node: a 3 is
+Labels travel between nodes as text, so every kind of label must become the same text on every node. A 3 is
 "3" whether a model calls it 3, 3.0 or "3". Nothing heavy is imported before the model that needs it.
 """
 

@@ -1,8 +1,8 @@
 """A running node: it drives the motions of its moot, with what a transport, a clock and a storage give it.
 
 ``Node`` has no sockets, files or processes of its own. A real node and one of a test are made of the same
-parts: another ``Transport``, another path of the ``Storage``. One motion under way is ``playing.Playing``;
-what is common to all is here: frames find their motion, motions are heard of, put, taken up again, let go.
+parts: another ``Transport``, another path of the ``Storage``. An open motion is ``playing.Playing``. The
+common parts are here: frames find their motion, motions are heard of, put, taken up again, let go.
 """
 
 from __future__ import annotations
@@ -90,9 +90,9 @@ class Node:
         Loads model, holdout and weights: at once, and again on ``reload``. A ValueError or OSError that it
         raises comes out of the constructor, and of ``reload`` as a ValueError, and then the old ones stay.
     hold : callable or None
-        Tells the transport with members of which rosters it speaks, the newest first, and the digests of all
-        rosters that the node has gone through, the newest first (``Mesh.hold``). Called at the start and when
-        the roster in force is another.
+        Tells the transport with members of which rosters it speaks, the newest first. Also the digests of all
+        rosters that the node has gone through (``Mesh.hold``). Called at the start and when the roster in
+        force is another.
     settings : Settings or None
         None is ``Settings()``.
     meter : Meter or None

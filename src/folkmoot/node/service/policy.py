@@ -1,9 +1,9 @@
 """``[policy]`` of ``node.toml``: which motions a node takes part in, who may ask it, and how much a day.
 
-The terms of a motion are its asker's, and some turn a talk against those who take part in it: with k = 1,
+The terms of a motion are its asker's, and some turn a talk against those who take part in it. With k = 1,
 alpha = 1 and enough rounds one member that always gives the same answer turns all others to it. So limits on
-terms are on by default. By default every member may ask, as much as the other limits allow. A
-node's own motions are its operator's, and are not counted.
+terms are on by default. By default every member may ask, as much as the other limits allow. A node's own
+motions are its operator's, and are not counted.
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ class Evidence(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fiel
 def contradict(one: Said, other: Said) -> bool:
     """Whether an honest member would not have made both statements.
 
-    Two values for one slot; or a broken lock: precommit x in round r, and then a prevote y != x in a round
-    r' > r that is justified by no round from r on.
+    Two values for one slot, or a broken lock. The latter is precommit x in round r, and a prevote y != x in a
+    round r' > r that is justified by no round from r on.
     """
     if one.member != other.member or not (one.sound and other.sound):
         return False

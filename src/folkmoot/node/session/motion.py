@@ -1,10 +1,10 @@
 """A motion: one or two polls, perhaps a talk between them, and the answer that is computed from them.
 
-It knows no sockets, clocks, threads or files: ``received``, ``wake`` and ``vote`` say what happened and when,
+It knows no sockets, clocks, threads or files. ``received``, ``wake`` and ``vote`` say what happened and when.
 ``take`` says what to store and, after that, what to send, and ``due`` when to be woken.
 
-The answer of a large motion is not computed at once: where ``computable``, run ``answering()`` where it holds
-up nobody, and hand the answer to ``conclude``.
+The answer of a large motion is not computed at once. If it is ``computable``, run ``answering()`` where it
+holds up nobody, and hand the answer to ``conclude``.
 
 ``wanted`` says in which poll this member's votes are wanted; ``vote`` hands them in. Votes:
 

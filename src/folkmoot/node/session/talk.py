@@ -1,6 +1,6 @@
 """A talk: before its final votes each member asks k others in each round, by the rule of a protocol.
 
-It begins when the first votes are agreed. Nobody has to hear everything: a round ends when those asked have
+It begins when the first votes are agreed. Nobody has to hear everything. A round ends when those asked have
 answered, or three delta after it began, and a missing answer counts against alpha. The result is a final vote
 in the second poll, so nothing that is said here has to be signed or stored. A member that was started again
 talks again from its first votes.

@@ -127,8 +127,8 @@ class Mesh:
     def hold(self, rosters: Sequence[Roster], moots: Sequence[bytes]) -> None:
         """Speak with the members of these rosters, the newest first, and hang up on all others.
 
-        ``moots`` are the digests of all rosters that this node has gone through, the newest first: whoever
-        has one of them in common with us is greeted.
+        ``moots`` are the digests of all rosters that this node has gone through, the newest first. Peers that
+        have one of them in common with us are greeted.
         """
         self.roster, self._moots = rosters[0], [*moots]
         self._gate.members = len(self.roster)
