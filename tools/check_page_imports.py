@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 ROOT: Final = Path(__file__).parents[1]
 BLOCK: Final = re.compile(r"^```([^\n`]*)\n(.*?)^```$", flags=re.M | re.S)
 IMPORT: Final = re.compile(r"(from \S+ )?import \w")
-NAMED: Final = re.compile(r"folkmoot\[([\w,-]+)\]")
+NAMED: Final = re.compile(r"(?:folkmoot|\"\.)\[([\w,-]+)\]")
 # What a call imports although no statement of the page does: {(keyword, value): statement}.
 IMPLIED: Final[dict[tuple[object, object], str]] = {
     ("as_frame", True): "import pandas",  # of scikit-learn's datasets
