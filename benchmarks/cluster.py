@@ -16,7 +16,8 @@ import numpy as np
 
 from folkmoot import cluster
 from folkmoot.arrays import Ints
-from folkmoot.clustering import CliquePartition, bipartite_consensus, evidence_accumulation
+from folkmoot.clustering.adversaries import ColludingPartition
+from folkmoot.clustering.consensus_partitions import bipartite_consensus, evidence_accumulation
 from timing import best_of, report
 
 PARTICIPANTS, LIARS, OBJECTS, CLUSTERS = 31, 18, 10_000, 10
@@ -46,7 +47,7 @@ def measure() -> dict[str, object]:
 
 def seconds_each(said: Ints, liars: int) -> float:
     """Of processor time: what others do on this machine meanwhile does not count."""
-    clique = dict.fromkeys(range(liars), CliquePartition())
+    clique = dict.fromkeys(range(liars), ColludingPartition())
     whole = best_of(1, lambda: cluster(said, CLUSTERS, adversaries=clique), clock=time.process_time)
     return whole / (PARTICIPANTS - liars)
 

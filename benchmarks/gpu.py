@@ -20,9 +20,9 @@ import numpy as np
 from folkmoot import Everyone, Slush, Snowball, Snowflake, deliberate
 from folkmoot.machine import cores
 from folkmoot.protocols.thresholds import StrongConfidence
-from folkmoot.simulation import sweep
 from folkmoot.simulation.kernels.gpu import cuda, launching
 from folkmoot.simulation.setting import Options, Setting, no_results
+from folkmoot.simulation.sweeping import sweep
 from timing import report
 
 N, K, ALPHA, ROUNDS, P = 101, 10, 6, 50, 0.55
@@ -81,11 +81,11 @@ def goal(unit: str, value: float, least: float) -> dict[str, object]:
 def headline() -> dict[str, object]:
     """101 participants, k = 10, alpha = 6, 2^26 talks, votes made on the device, counts kept."""
     talks = 1 << 26
-    walk, whole, found = on_gpu(lambda: sweep(P, Slush(K, ALPHA), n=N, talks=talks, device="cuda", seed=1))
+    walk, whole, found = on_gpu(lambda: sweep(P, Slush(K, ALPHA), n=N, repeats=talks, device="cuda", seed=1))
     turns = int(found.queries[0]) / K
     few = 1 << 17
-    took, cpu = seconds_of(lambda: sweep(P, Slush(K, ALPHA), n=N, talks=few, threads=THREADS, seed=1))
-    again = sweep(P, Slush(K, ALPHA), n=N, talks=few, device="cuda", seed=1)
+    took, cpu = seconds_of(lambda: sweep(P, Slush(K, ALPHA), n=N, repeats=few, threads=THREADS, seed=1))
+    again = sweep(P, Slush(K, ALPHA), n=N, repeats=few, device="cuda", seed=1)
     same = all(
         np.array_equal(getattr(cpu, name), getattr(again, name)) for name in ("right", "rounds", "queries")
     )
@@ -167,7 +167,7 @@ def beta() -> dict[str, object]:
     rules = [Slush(K, StrongConfidence(row)) for row in p]
 
     def work() -> Any:
-        return sweep(p, rules, talks=100, device="cuda", sampling=Everyone(), seed=3)
+        return sweep(p, rules, repeats=100, device="cuda", sampling=Everyone(), seed=3)
 
     walk, whole, found = on_gpu(work)
     return {
@@ -185,7 +185,7 @@ def chart() -> dict[str, object]:
 
     def work() -> Any:
         return [
-            sweep(0.6, Slush(k, alpha), n=N, byzantine=f, talks=10**6, device="cuda", seed=4)
+            sweep(0.6, Slush(k, alpha), n=N, byzantine=f, repeats=10**6, device="cuda", seed=4)
             for k, alpha, f in points
         ]
 

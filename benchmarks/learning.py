@@ -19,7 +19,8 @@ from sklearn.linear_model import RidgeCV
 from sklearn.tree import DecisionTreeClassifier
 
 from folkmoot import ConsensusClassifier, Slush, deliberate
-from folkmoot.aggregation import HoldoutTrust, Known, OwnAggregation, PeerReview, Rows
+from folkmoot.aggregation import HoldoutTrust, Known, PeerReview, Rows
+from folkmoot.aggregation.interface import OwnAggregation
 from folkmoot.aggregation.ridge import STRENGTHS
 from folkmoot.arrays import Array
 from timing import best_of, report

@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 
 from folkmoot import Slush, deliberate
-from folkmoot.outlook import FBA, QuorumSet, propose
+from folkmoot.outlook import FBA, QuorumSet
+from folkmoot.outlook.proposing import propose
 from folkmoot.protocols.sampling import Others
 from folkmoot.simulation.kernels import bitsliced, flip
 from folkmoot.simulation.kernels.arguments import Jobs, Results
@@ -96,12 +97,14 @@ def c_reference(votes: Any, setting: Setting) -> float | None:
 def table_kernel(setting: Setting) -> int:
     """The kernel by itself, as C has it; returns its queries."""
     results = _results()
-    flip.play(JOBS, setting.talk, setting.chances, *flip.moves(setting), results)
+    flip.play(JOBS, setting.deliberation, setting.chances, *flip.moves(setting), results)
     return int(results.asked.sum())
 
 
 def bitsliced_kernel(setting: Setting, stop: bool) -> None:
-    bitsliced.play(JOBS, setting.talk, setting.urns, setting.fixed_answers, True, stop, _results())
+    bitsliced.play(
+        JOBS, setting.deliberation, setting.peer_lists, setting.fixed_answers, True, stop, _results()
+    )
 
 
 def _results() -> Results:

@@ -15,7 +15,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from folkmoot.theory import SlushChain, poisson_binomial, threshold_accuracy
+from folkmoot.theory import SlushChain, threshold_accuracy
+from folkmoot.theory.votes_law import poisson_binomial
 from timing import best_of, report
 
 LOCAL = """

@@ -15,16 +15,23 @@ well everywhere.
 
 import sys
 
-from folkmoot import ConsensusClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from folkmoot import ConsensusClassifier, for_table
 from folkmoot.datasets import load_heart
-from folkmoot.learning.base_learners import MODELS, for_table
 
 
 def main(folder: str | None = None) -> None:
     data = load_heart(folder, test_size=0.3, seed=0)
     print(data.summary(), end="\n\n")
-    for name in ("logistic", "rf"):
-        model = for_table(MODELS[name](), len(data.feature_names), data.categorical)
+    for name, plain in {
+        "logistic": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
+        "rf": RandomForestClassifier(),
+    }.items():
+        model = for_table(plain, len(data.feature_names), data.categorical)
         moot = ConsensusClassifier([model], random_state=0)
         moot.fit(data.X, data.y, groups=data.groups)
         print(f"{name}: {moot.report(data.X_test, data.y_test)}", end="\n\n")

@@ -17,11 +17,11 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+from matplotlib.figure import Figure
 
+from folkmoot import aggregate
 from folkmoot.adversaries import colluding_votes
-from folkmoot.aggregation import Known, PeerReview, Rows, Weighted, aggregate
-from folkmoot.outcome import log_odds
-from folkmoot.pictures.palette import GREEN, ORANGE, PALE, panels
+from folkmoot.aggregation import Known, PeerReview, Rows, Weighted
 
 WORKERS, LIARS, TASKS, CROWDS = 39, 23, 300, 10
 
@@ -40,12 +40,13 @@ def main(path: str = "crowd.png") -> None:
             accuracy = (1 + (gold == truth[:size]).sum(axis=1)) / (2 + size)
             known = Known(rows=Rows(gold, truth[:size], np.full(size, -1)), judges=np.array([0]))
             reviewed = PeerReview().final_votes(batch, known).votes[0]
-            weighed = Weighted(np.maximum(log_odds(accuracy), 0).tolist())
+            weighed = Weighted(np.maximum(np.log(accuracy / (1 - accuracy)), 0).tolist())
             answers = (aggregate(batch).decision, aggregate(batch, weighed).decision, reviewed)
             found[:, place] += [(answer == right).mean() / CROWDS for answer in answers]
     names = ("majority", "weighed by gold", "mix of rules (--peer-review)")
-    figure, (axes,) = panels(1, 1, size=(6.0, 4.0))
-    for name, values, colour in zip(names, found, (PALE, ORANGE, GREEN), strict=True):
+    figure = Figure(figsize=(6.0, 4.0), layout="constrained")
+    axes = figure.subplots()
+    for name, values, colour in zip(names, found, ("silver", "tab:orange", "tab:green"), strict=True):
         print(f"{name:>30}: " + "  ".join(f"{value:.3f}" for value in values))
         axes.plot(sizes, values, "o-", ms=4, color=colour, label=name)
     axes.set_xticks(sizes)

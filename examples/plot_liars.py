@@ -20,8 +20,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from folkmoot import Slush, Snowball, StrongConfidence, compare
-from folkmoot.adversaries import Adversary, PerfectlyMalicious
-from folkmoot.protocols import SnowProtocol
+from folkmoot.adversaries import PerfectlyMalicious
 
 N, INPUTS, K = 101, 1000, 10
 
@@ -32,7 +31,7 @@ def main(path: str = "liars.png") -> None:
     truth = rng.integers(0, 2, INPUTS)
     right = rng.random((N, INPUTS)) < skills[:, None]
     votes = np.where(right, truth, 1 - truth)
-    protocols: dict[str, SnowProtocol[Any]] = {
+    protocols: dict[str, Slush | Snowball] = {
         "Slush": Slush(K, 6),
         "local Slush": Slush(K, StrongConfidence(skills)),
         "Snowball": Snowball(K, 6, 10),
@@ -41,7 +40,7 @@ def main(path: str = "liars.png") -> None:
     lines: dict[str, list[Any]] = {name: [] for name in ("majority", "Dawid-Skene", *protocols)}
     order = rng.permutation(N)
     for count in counts:
-        liars: dict[int, Adversary] = {int(i): PerfectlyMalicious() for i in order[:count]}
+        liars = {int(i): PerfectlyMalicious() for i in order[:count]}
         report = compare(votes, protocols, truth=truth, adversaries=liars, repeats=5)
         for name, values in lines.items():
             values.append(report.score(name))

@@ -16,12 +16,12 @@ from __future__ import annotations
 import sys
 import warnings
 
+from matplotlib.figure import Figure
 from sklearn.tree import DecisionTreeClassifier
 
 from folkmoot import ConsensusClassifier
 from folkmoot.aggregation import PeerReview
 from folkmoot.datasets import load_digits_moot
-from folkmoot.pictures.palette import GREEN, PALE, panels
 
 PARTICIPANTS = 30
 
@@ -43,9 +43,10 @@ def main(path: str = "peer_review.png") -> None:
             moot.fit(data.X, data.y, groups=data.groups)
             accuracy.append(moot.score(data.X_test, data.y_test))
             print(f"{rows:>2} rows shown by each: peer review {accuracy[-1]:.3f}")
-    figure, (axes,) = panels(1, 1, size=(6.0, 4.0))
-    axes.plot(shown, accuracy, "o-", color=GREEN, label="peer review")
-    axes.axhline(centre, color=PALE, ls="--", label="majority, nothing shown")
+    figure = Figure(figsize=(6.0, 4.0), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(shown, accuracy, "o-", color="tab:green", label="peer review")
+    axes.axhline(centre, color="silver", ls="--", label="majority, nothing shown")
     axes.set_xlabel("labelled rows that each participant shows")
     axes.set_ylabel("accuracy")
     axes.set_ylim(top=1.0)

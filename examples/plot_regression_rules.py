@@ -16,13 +16,20 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from folkmoot import Council, deliberate
 from folkmoot.adversaries import FarAway
-from folkmoot.aggregation import RULES
-from folkmoot.pictures.palette import SERIES, panels
+from folkmoot.aggregation import GeometricMedian, Krum, Mean, Median, TrimmedMean
 
 N, INPUTS = 31, 300
+RULES = {
+    "trimmed mean": TrimmedMean(),
+    "median": Median(),
+    "geometric median": GeometricMedian(),
+    "Krum": Krum(),
+    "mean": Mean(),
+}
 
 
 def main(path: str = "regression_rules.png") -> None:
@@ -30,15 +37,16 @@ def main(path: str = "regression_rules.png") -> None:
     truth = rng.normal(size=INPUTS)
     values = truth + rng.normal(size=(N, INPUTS))
     counts = [0, 2, 4, 6, 8, 10, 12, 14]
-    figure, (axes,) = panels(1, 1, size=(6.4, 4.2))
-    for (name, rule), colour in zip(RULES.items(), SERIES, strict=False):
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    axes = figure.subplots()
+    for name, rule in RULES.items():
         errors = []
         for count in counts:
             liars = {i: FarAway(100.0) for i in range(count)}
-            agreed = deliberate(values, Council(), aggregation=rule(), adversaries=liars)
+            agreed = deliberate(values, Council(), aggregation=rule, adversaries=liars)
             errors.append(float(np.sqrt(np.mean((agreed.decision - truth) ** 2))))
         print(f"{name:>17}: " + "  ".join(f"{error:8.3f}" for error in errors))
-        axes.semilogy(counts, errors, "o-", ms=4, color=colour, label=name)
+        axes.semilogy(counts, errors, "o-", ms=4, label=name)
     axes.axhline(1.0, color="grey", ls=":", lw=1, label="one participant alone")
     axes.set_xlabel(f"liars among {N} participants")
     axes.set_ylabel("root mean squared error")

@@ -16,21 +16,23 @@ from __future__ import annotations
 
 import sys
 
-from folkmoot.pictures.palette import SERIES, panels
+from matplotlib.figure import Figure
+
 from folkmoot.theory import SlushChain
 
 SIZES = [21, 51, 101, 201, 501, 1001, 2001, 5001]
 
 
 def main(path: str = "rounds.png") -> None:
-    figure, (axes,) = panels(1, 1, size=(6.0, 4.0))
-    for alpha, colour in zip((6, 7, 8), SERIES, strict=False):
+    figure = Figure(figsize=(6.0, 4.0), layout="constrained")
+    axes = figure.subplots()
+    for alpha in (6, 7, 8):
         rounds = []
         for n in SIZES:
             chain = SlushChain(n, 10, alpha)
             rounds.append(float(chain.expected_steps()[round(0.6 * n)]) / n)
         print(f"alpha = {alpha}: " + "  ".join(f"{n} {r:.1f}" for n, r in zip(SIZES, rounds, strict=True)))
-        axes.semilogx(SIZES, rounds, "o-", ms=4, color=colour, label=f"alpha = {alpha}")
+        axes.semilogx(SIZES, rounds, "o-", ms=4, label=f"alpha = {alpha}")
     axes.set_xlabel("participants")
     axes.set_ylabel("rounds until all agree (mean)")
     axes.set_ylim(bottom=0)

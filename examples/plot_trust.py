@@ -17,11 +17,11 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from folkmoot import Slush, aggregate, deliberate
 from folkmoot.adversaries import colluding_votes
 from folkmoot.aggregation import HoldoutTrust, Known, Rows
-from folkmoot.pictures.palette import GREEN, ORANGE, PALE, panels
 
 N, INPUTS, SKILL, HELD_OUT = 101, 2000, 0.7, 10
 
@@ -51,8 +51,9 @@ def main(path: str = "trust.png") -> None:
         print(
             f"{count:>3} liars: " + "   ".join(f"{name} {values[-1]:.3f}" for name, values in lines.items())
         )
-    figure, (axes,) = panels(1, 1, size=(6.4, 4.2))
-    for (name, values), colour in zip(lines.items(), (PALE, ORANGE, GREEN), strict=True):
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    axes = figure.subplots()
+    for (name, values), colour in zip(lines.items(), ("silver", "tab:orange", "tab:green"), strict=True):
         axes.plot(counts, values, "o-", ms=4, color=colour, label=name)
     axes.axvline(N / 2, color="grey", ls=":", lw=1)
     axes.set_xlabel(f"participants of {N} that tell one story")

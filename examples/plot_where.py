@@ -5,8 +5,8 @@ Who is believed where
 Learn how peer review finds out which participant knows which region of the inputs.
 
 Eight participants each hold the rows of one region of two interleaved classes. Elsewhere their models guess.
-Each shows ten rows. On the left an input has the colour of the participant that counts most there, by the
-shown rows that are near. On the right are the accuracies.
+Each shows ten rows. On the left an input has the colour of the participant that answers best on the shown
+rows of others near it. On the right are the accuracies.
 
 ``python examples/plot_where.py [FILE]``
 """
@@ -17,21 +17,18 @@ import sys
 import warnings
 
 import numpy as np
+from matplotlib.figure import Figure
 from sklearn.cluster import KMeans
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier
 
 from folkmoot import ConsensusClassifier
 from folkmoot.aggregation import PeerReview
-from folkmoot.aggregation.nearby import Nearby
-from folkmoot.aggregation.panel import centred
-from folkmoot.aggregation.space import Space
-from folkmoot.arrays import Floats, Ints
-from folkmoot.pictures.palette import GREEN, PALE, panels
 
 REGIONS = 8
 
 
-def arcs(many: int, rng: np.random.Generator) -> tuple[Floats, Ints]:
+def arcs(many: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Four arcs, one above the other, of two classes in turn."""
     arc = rng.integers(0, 4, many)
     angle, radius = rng.uniform(-1.2, 1.2, many), 3 + 1.5 * arc
@@ -55,22 +52,25 @@ def main(path: str = "where.png") -> None:
             moot.fit(X, y, groups=region)
             found[name] = moot.score(tested, truth)
             print(f"{name}: {found[name]:.2f}")
-        rows, votes = moot.shown_, moot.votes(tested)
+        rows = moot.shown_
     if rows is None:
         raise RuntimeError("peer review shows rows")
-    nearby = Nearby(
-        centred(rows.votes, 2), rows.truth, rows.owner, 1.0, np.arange(REGIONS), Space(rows.inputs), tested,
-        centred(votes, 2),
-    )  # fmt: skip
-    most = nearby.weights(np.ones(REGIONS, dtype=np.bool_), slice(None)).argmax(axis=1)
+    right_there = [
+        KNeighborsRegressor(5, weights="distance")
+        .fit(rows.inputs[rows.owner != each], (votes == rows.truth)[rows.owner != each])
+        .predict(tested)
+        for each, votes in enumerate(rows.votes)
+    ]
+    most = np.argmax(right_there, axis=0)
 
-    figure, (left, right) = panels(1, 2, size=(5.6, 4.0))
+    figure = Figure(figsize=(11.2, 4.0), layout="constrained")
+    left, right = figure.subplots(1, 2)
     left.scatter(*tested.T, c=most, cmap="tab10", s=6)
     left.scatter(*np.asarray(rows.inputs).T, c="black", marker="x", s=14)
-    left.set_title("who counts most (x: shown rows)")
+    left.set_title("who answers best nearby (x: shown rows)")
     left.set_xticks([])
     left.set_yticks([])
-    right.barh(list(found), list(found.values()), color=[PALE, PALE, GREEN])
+    right.barh(list(found), list(found.values()), color=["silver", "silver", "tab:green"])
     right.set_xlim(0, 1)
     right.set_xlabel("accuracy")
     right.invert_yaxis()

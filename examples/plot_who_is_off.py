@@ -15,13 +15,13 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+from matplotlib.figure import Figure
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from folkmoot import ConsensusClassifier
-from folkmoot.pictures.palette import BLUE, PALE, RED, panels
 
 
 def main(path: str = "who_is_off.png") -> None:
@@ -36,12 +36,19 @@ def main(path: str = "who_is_off.png") -> None:
     print(table)
     rows = table.rows
     places = np.arange(len(rows))
-    figure, (axes,) = panels(1, 1, size=(6.8, 4.2))
+    figure = Figure(figsize=(6.8, 4.2), layout="constrained")
+    axes = figure.subplots()
     axes.barh(
-        places + 0.2, [row.holdout for row in rows], 0.4, color=PALE, label="right on its own held-out rows"
+        places + 0.2,
+        [row.holdout or 0.0 for row in rows],
+        0.4,
+        color="silver",
+        label="right on its own held-out rows",
     )
-    colours = [RED if row.finding else BLUE for row in rows]
-    axes.barh(places - 0.2, [row.agreement for row in rows], 0.4, color=colours, label="agrees with the moot")
+    colours = ["tab:red" if row.finding else "tab:blue" for row in rows]
+    axes.barh(
+        places - 0.2, [row.agreement or 0.0 for row in rows], 0.4, color=colours, label="agrees with the moot"
+    )
     axes.set_yticks(places, [row.name for row in rows])
     axes.invert_yaxis()
     axes.set_xlim(0, 1)

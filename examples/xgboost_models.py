@@ -5,7 +5,7 @@ XGBoost and LightGBM in one moot
 Learn how fitted models of other libraries vote beside scikit-learn's: they take part as they are.
 
 Three owners have fitted three kinds of boosted trees, each on its own rows. ``prefit=True`` takes them
-as they are. Needs ``pip install "folkmoot[boost]"``.
+as they are. Needs ``pip install ".[boost]"`` in a checkout.
 
 ``python examples/xgboost_models.py``
 """

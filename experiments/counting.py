@@ -6,7 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from folkmoot.aggregation import DawidSkene, aggregate
+from folkmoot.aggregation import DawidSkene
+from folkmoot.aggregation.aggregating import aggregate
 from folkmoot.arrays import Floats
 from folkmoot.outcome import Decided, log_odds, most
 from folkmoot.votes import NO_VOTE, Votes

@@ -115,7 +115,7 @@ def _remembered(memory: Memory, plan: Plan) -> dict[str, Any]:
 
 @contextmanager
 def _interruptible(cells: list[Cell]) -> Iterator[Iterator[Cell]]:
-    """The cells, until Ctrl-C: joblib stores metadata under a bare ``except``, which swallows one that comes there."""
+    """The cells, until Ctrl-C. joblib stores metadata under a bare ``except``, which swallows it."""
     before = signal.getsignal(signal.SIGINT)
     if not callable(before) or threading.current_thread() is not threading.main_thread():
         yield iter(cells)  # Ctrl-C does not come here

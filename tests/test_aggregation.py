@@ -13,17 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
-from folkmoot.aggregation import (
-    RULES,
-    GeometricMedian,
-    Krum,
-    Mean,
-    Median,
-    Rule,
-    TrimmedMean,
-    geometric_median,
-)
+from folkmoot.aggregation import GeometricMedian, Krum, Mean, Median, TrimmedMean, geometric_median
 from folkmoot.aggregation import rule as rule_module
+from folkmoot.aggregation.naming import RULES
+from folkmoot.aggregation.rule import Rule
 from support.oracles import rules as oracle
 
 Floats = npt.NDArray[np.float64]

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from folkmoot import Others, Outcome, Slush, compare
 from folkmoot.adversaries import PerfectlyMalicious
-from folkmoot.aggregation import DawidSkene, Plurality, Weighted, aggregate
-from folkmoot.outcome import Decided, held_by_most, most, right_by_input, share_right
+from folkmoot.aggregation import DawidSkene, Plurality, Weighted
+from folkmoot.aggregation.aggregating import aggregate
+from folkmoot.outcome import Decided, majority_class, most, right_by_input, share_right
 from folkmoot.theory import SlushChain, majority_accuracy
 from folkmoot.votes import Votes
 from support.oracles.ties import fair_accuracy, fair_consensus, fair_share
@@ -85,7 +86,7 @@ def test_what_all_can_hold_after_a_talk(n: int, classes: int) -> None:
 def test_by_hand() -> None:
     """Ten participants: 5 to 5, 6 to 4, nobody but two, 4 and 4 and 2, 4 and 3 and 3, nobody."""
     counts = np.array([[5, 5, 0], [6, 4, 0], [1, 1, 0], [4, 4, 2], [4, 3, 3], [0, 0, 0]])
-    answer = held_by_most(counts, np.full(6, 10))
+    answer = majority_class(counts, np.full(6, 10))
     assert answer.decision.tolist() == [-1, 0, -1, -1, -1, -1]
     assert answer.tied is not None
     assert answer.tied.tolist() == [

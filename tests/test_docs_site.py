@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import inspect
 import json
+import operator
 import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
+import folkmoot
 from support.command import run
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-sys.path += [str(DOCS / "_ext"), str(ROOT / "benchmarks")]  # at the end: names of theirs hide nobody's
+sys.path += [
+    str(DOCS / "_ext"),
+    str(ROOT / "benchmarks"),
+    str(ROOT / "tools"),
+]  # at the end: names of theirs hide nobody's
 PAGES = [*DOCS.glob("*.md"), *DOCS.glob("theorems/*.md")]
 # The first page, the pages that list others, and those that show a file from above docs/.
 OF_THEMSELVES = {"index", "start", "guide", "operate", "research", "reference", "contribute", "README"}
@@ -80,40 +90,82 @@ def test_every_promise_names_tests_that_are_there() -> None:
         assert f"def {name or 'test_'}" in (ROOT / file).read_text(), f"{file}::{name}"
 
 
-def test_every_public_name_has_a_page_and_its_packages_list_it() -> None:
-    """Held against the source alone: the stub's lines, and the literal ``__all__`` of its packages."""
+def exported() -> list[str]:
+    """What the source alone says is public: the stub's lines, and the ``__all__`` of the packages in it."""
+    package = ROOT / "src" / "folkmoot"
+    stub = (package / "__init__.pyi").read_text()
+    names = re.findall(r"^from \.\w[\w.]* import (\w+) as \1$", stub, flags=re.M)
+    found = list(names)
+    for each in re.findall(r"^from \. import (\w+) as \1$", stub, flags=re.M):
+        source = package / each / "__init__.pyi"
+        tree = ast.parse((source if source.exists() else source.with_suffix(".py")).read_text())
+        (listed,) = [
+            ast.literal_eval(line.value)
+            for line in tree.body
+            if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) == "__all__"
+        ]
+        found += [f"{each}.{name}" for name in listed if name not in names]
+    return found
+
+
+def test_the_reference_lists_what_the_code_exports_and_nothing_else() -> None:
+    from topics import TOPICS
+
+    listed = " ".join(names for _, names in TOPICS.values()).split()
+    assert len(listed) > 50
+    assert sorted(listed) == sorted(exported())
+
+
+def test_every_public_name_has_a_page_and_a_sentence_in_the_index() -> None:
     from public_api import pages
 
     made = pages()
-    links = {name: set(re.findall(r":doc:`(?:(\w+) <)?([\w.-]+)>?`", text)) for name, text in made.items()}
-    stub = (ROOT / "src/folkmoot/__init__.pyi").read_text()
-    names = re.findall(r"^from \.\w[\w.]* import (\w+) as \1$", stub, flags=re.M)
-    packages = re.findall(r"^from \. import (\w+) as \1$", stub, flags=re.M)
-    assert len(names) > 20
-    assert len(packages) > 10
-    assert {each for each, _ in links["folkmoot"]} >= set(names)
-    for package in packages:
-        assert f"folkmoot.{package}" in made
-        source = ROOT / "src/folkmoot" / package / "__init__.py"
-        if not source.exists():
-            continue
-        lazy = source.with_suffix(".pyi")
-        if lazy.exists():
-            public = re.findall(r"^from \.\w[\w.]* import (\w+) as \1$", lazy.read_text(), flags=re.M)
-        else:
-            (public,) = [
-                ast.literal_eval(each.value)
-                for each in ast.parse(source.read_text()).body
-                if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "__all__"
-            ]
-        assert public
-        text = made[f"folkmoot.{package}"]
-        for name in public:
-            linked = name in {each for each, _ in links[f"folkmoot.{package}"]}
-            assert linked or f".. autodata:: folkmoot.{package}.{name}\n" in text, f"{package}.{name}"
-    for name, found in links.items():
-        for _, page in found:
-            assert page in made, f"{name} leads to {page}"
+    assert set(made) == {"index", *(f"folkmoot.{name}" for name in exported())}
+    lines = dict(re.findall(r"^\* :doc:`[\w.]+ <([\w.]+)>`: (.+)$", made["index"], flags=re.M))
+    assert {*lines, "index"} == set(made)
+    assert [line for line in lines.values() if not line.endswith((".", ":"))] == []
+
+
+def test_what_public_functions_give_back_is_described_on_their_pages() -> None:
+    from public_api import pages
+
+    text = "".join(pages().values())
+    public = {id(operator.attrgetter(name)(folkmoot)): name for name in exported()}
+    for thing in (operator.attrgetter(name)(folkmoot) for name in exported()):
+        if inspect.isfunction(thing):
+            known = {"Figure": object} | vars(sys.modules[thing.__module__])  # only type checkers import it
+            only = SimpleNamespace(__annotations__={"return": thing.__annotations__["return"]})
+            for each in classes_in(get_type_hints(only, known)["return"]):
+                home = f"{each.__module__}.{each.__qualname__}"
+                ours = each.__module__.startswith("folkmoot.")
+                assert not ours or id(each) in public or f":: {home}\n" in text, (thing, home)
+
+
+def classes_in(hint: Any) -> Iterator[type]:
+    """The classes that an annotation names."""
+    if inspect.isclass(hint):
+        yield hint
+    for each in get_args(hint):
+        yield from classes_in(each)
+
+
+@pytest.mark.parametrize("path", [*PAGES, ROOT / "README.md", *EXAMPLES], ids=lambda p: p.name)
+def test_pages_and_examples_use_public_names_alone(path: Path) -> None:
+    from check_page_imports import page_of
+
+    if path.name == "wire.md":  # shows the code of a node beside the bytes
+        return
+    packages = {"folkmoot"} | {f"folkmoot.{name.partition('.')[0]}" for name in exported() if "." in name}
+    for statement in page_of(path, ROOT).imports:
+        (line,) = ast.parse(statement).body
+        if isinstance(line, ast.ImportFrom) and (line.module or "").split(".")[0] == "folkmoot":
+            assert line.module in packages, statement
+            assert {each.name for each in line.names} <= {*importlib.import_module(line.module).__all__}, (
+                statement
+            )
+        if isinstance(line, ast.Import):
+            ours = {each.name for each in line.names if each.name.split(".")[0] == "folkmoot"}
+            assert ours <= packages, statement
 
 
 @pytest.mark.parametrize("command", ["folkmoot learn", "folkmoot node run", "folkmoot theory rounds"])

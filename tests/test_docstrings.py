@@ -1,41 +1,29 @@
-"""The examples in public docstrings run and print what they say."""
+"""The examples in docstrings run and print what they say."""
 
 from __future__ import annotations
 
 import doctest
-import importlib.util
+import importlib
 import math
-import sys
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 
 from support.printed import LENIENT, OutputChecker
 
-
-def _checker() -> ModuleType:
-    """``tools/check_docstrings.py``, which knows what is public."""
-    path = Path(__file__).parents[1] / "tools" / "check_docstrings.py"
-    spec = importlib.util.spec_from_file_location("check_docstrings", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+SOURCE = Path(__file__).parents[1] / "src"
+WITH_EXAMPLES = [
+    ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+    for path in sorted(SOURCE.rglob("*.py"))
+    if ">>> " in path.read_text()
+]
 
 
-PUBLIC: dict[str, Any] = _checker().public_names()
-
-
-@pytest.mark.parametrize("name", PUBLIC)
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
 def test_examples_print_what_they_say(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    thing = PUBLIC[name]
     runner = doctest.DocTestRunner(OutputChecker(), optionflags=LENIENT)
-    finder = doctest.DocTestFinder(recurse=False)
-    for test in finder.find(thing, name, module=sys.modules[thing.__module__], globs={}):
+    for test in doctest.DocTestFinder().find(importlib.import_module(name), name, globs={}):
         lines: list[str] = []
         failed = runner.run(test, out=lines.append).failed
         assert not failed, "".join(lines)

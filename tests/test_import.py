@@ -79,7 +79,7 @@ def test_an_answer_to_a_file_of_votes_needs_no_statistics_models_or_compiler(tmp
         "sys.exit = lambda code: None; cli.main()"
     )
     loaded = modules_after(code)
-    assert "folkmoot.comparing" in loaded
+    assert "folkmoot.comparing.comparing" in loaded
     assert not {"numba", "matplotlib", "sklearn", "scipy.stats", "scipy.optimize", "scipy.cluster"} & loaded
     assert "folkmoot.explanation" not in loaded
 

@@ -94,9 +94,9 @@ def test_answers_are_labels_and_none_where_undecided() -> None:
     assert type(numbers[2]) is int
 
 
-def test_answers_need_labels_one_for_each_colour() -> None:
+def test_answers_need_labels_one_for_each_class() -> None:
     result = outcome([[0], [0], [1]], [True] * 3)
-    with pytest.raises(ValueError, match="answers needs to know what the classes are called"):
+    with pytest.raises(ValueError, match="answers needs the names of the classes"):
         _ = result.answers
     with pytest.raises(ValueError, match=r"labels must hold one per class \(3\): got 2"):
         replace(result, labels=["a", "b"])

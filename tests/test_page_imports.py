@@ -36,7 +36,7 @@ def test_imports_of_code(code: str, statements: list[str]) -> None:
 def test_a_page_says_what_it_imports_and_which_extras_it_names(tmp_path: Path) -> None:
     shown = tmp_path / "shown.md"
     shown.write_text(
-        '`pip install ".[boost]"`, `folkmoot[data]\n```python\nimport a\n```\n\n```\nprints: import no\n```\n'
+        '`".[boost]"`, `folkmoot[data]`\n```python\nimport a\n```\n\n```\nprints: import no\n```\n'
         "```toml\nimport = 1\n```\n```python\nimport b\n```\n\n```\nfrom c import d\nd()\n```\n"
     )
     assert page_of(shown, tmp_path) == Page(

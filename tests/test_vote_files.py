@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 import folkmoot
-from folkmoot import VoteTable, aggregate, deliberate, read_partitions, read_votes
+from folkmoot import aggregate, deliberate, read_partitions, read_votes
+from folkmoot.files.vote_files import VoteTable
 
 WORKERS, TASKS, LABELS = 6, 25, ["1,5", "10,5", "x y", "ß"]
 

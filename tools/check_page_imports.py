@@ -4,7 +4,7 @@
 
 An environment that has everything hides what an extra lacks. So this makes environments in FOLDER
 (build/page-imports) that have only folkmoot and one choice of extras, and runs the import statements of the
-pages there: with no extra; with the extras a page names (``folkmoot[data]``) where the page needs more; with
+pages there: with no extra; with the extras a page names (``".[data]"``) where the page needs more; with
 ``docs`` for what ``make docs`` runs: notebooks, pictures of the gallery, extensions of Sphinx. It needs no
 package itself, and installs with uv where there is one (seconds), else with pip (minutes).
 """
@@ -168,7 +168,7 @@ def told(extras: str, failed: dict[tuple[str, str], str]) -> list[str]:
     installed = f"folkmoot[{extras}]" if extras else "folkmoot alone"
     mend = "add what is missing to the extra in pyproject.toml"
     if extras != "docs":
-        mend += ', or name another on the page: pip install "folkmoot[...]"'
+        mend += ', or name another on the page: pip install ".[...]"'
     return [
         f"{page}: '{each}' fails with {installed} ({why}); {mend}" for (page, each), why in failed.items()
     ]

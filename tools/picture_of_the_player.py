@@ -44,7 +44,7 @@ def talk_page(folder: Path) -> Path:
         runpy.run_path(str(script))
     finally:
         os.chdir(before)
-    return folder / "talk.html"
+    return folder / "deliberation.html"
 
 
 def shots(page: Page, key: str) -> list[tuple[Image.Image, int]]:

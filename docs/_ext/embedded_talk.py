@@ -11,7 +11,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import ExtensionMetadata
 
 SOURCE = Path(__file__).parents[2] / "src" / "folkmoot"
-PAGE = "_static/talk.html"
+PAGE = "_static/deliberation.html"
 
 
 class Talk(SphinxDirective):

@@ -42,5 +42,6 @@ def mapping() -> dict[str, tuple[str, str]]:
 
 
 def aliases() -> dict[str, str]:
-    """The short names that docstrings use, such as ``Path``."""
-    return {name.rpartition(".")[2]: name for _, _, name, page in names() if page != "-"}
+    """The names that docstrings use: ``Path``, and ``pathlib.Path``, linked only if it changes."""
+    full = [name for _, _, name, page in names() if page != "-"]
+    return {name.rpartition(".")[2]: name for name in full} | {name: f".{name}" for name in full}

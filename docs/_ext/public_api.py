@@ -1,17 +1,14 @@
-"""The Python API: a page for each public package and each public name, written when the site is built.
+"""The Python API: a page for each public name, written when the site is built.
 
-What is public is what ``tools/check_docstrings.py`` holds to numpydoc: whatever an ``__all__`` names, on the
-page of the first (shortest) place that names it.
+``topics.py`` lists what is public, and which classes come back from what. Such a class is described on the
+page of the function or class that gives it.
 """
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import operator
 import sys
 from pathlib import Path
-from types import ModuleType
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -19,144 +16,55 @@ from sphinx.util.typing import ExtensionMetadata
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
-from check_docstrings import members, public_names
+from check_docstrings import given_back, members, public_names
 from numpydoc.xref import DEFAULT_LINKS
 
-import folkmoot
 from outside import aliases
+from topics import GIVEN_BACK, TOPICS
 
 FOLDER = Path(__file__).parents[1] / "api"
-# The names that most people need, by topic; all others are on the pages of their packages.
-TOPICS = {
-    "Estimators": (
-        "Fit, predict and report; the interface is scikit-learn's.",
-        "ConsensusClassifier ConsensusRegressor ConsensusClusterer FunctionModel read_moot learning.reports",
-    ),
-    "Votes in, answer out": (
-        "No model is needed: a table of votes is enough.",
-        "aggregate deliberate compare cluster read_votes read_partitions Outcome Report Clustering "
-        "VoteTable PartitionTable",
-    ),
-    "Public aggregations": (
-        "The same pure function of the table for everybody.",
-        "aggregation.Plurality aggregation.Weighted aggregation.DawidSkene aggregation.Pool "
-        "aggregation.TrimmedMean aggregation.Median aggregation.Mean aggregation.GeometricMedian "
-        "aggregation.Krum",
-    ),
-    "Own aggregations": (
-        "Each participant uses what only it knows, and casts a final vote.",
-        "HoldoutTrust PeerReview Listen aggregation.Known aggregation.Rows",
-    ),
-    "Protocols": (
-        "How votes travel: one table for all, or queries of k peers as in the paper.",
-        "Council Slush Snowflake Snowball StrongConfidence Others Everyone Neighbours",
-    ),
-    "Why, who and pictures": (
-        "Look instead of reading figures.",
-        "explain Explanation play Player plot_convergence",
-    ),
-    "Plan and simulate": (
-        "Which settings to take, and many runs at once.",
-        "plan plan_for Plan sweep Sweep",
-    ),
-    "Theory": (
-        "The paper's formulas as exact functions.",
-        "theory.SlushChain theory.LocalSlushChain theory.majority_accuracy theory.poisson_binomial "
-        "theory.accuracy_gap theory.threshold_accuracy theory.control_ratio",
-    ),
-    "Data by participant": (
-        "Real tables with an owner for each row, and votes of known accuracy.",
-        "datasets.load_digits_moot datasets.load_femnist datasets.load_heart "
-        "datasets.homogeneous_votes datasets.split_dirichlet",
-    ),
-    "A network": ("Ask a running node from Python.", "Client"),
-}
 
 
 def pages() -> dict[str, str]:
-    """Every page by its name: of packages (``folkmoot.theory``) and names (``folkmoot.theory.gap``)."""
+    """The index, and a page for each public name."""
+    given = {f"folkmoot.{name}": classes.split() for name, classes in GIVEN_BACK.items()}
     names = public_names()
-    homes = {id(thing): name for name, thing in names.items()}
-    inside = {
-        f"folkmoot.{name}" for name in folkmoot.__all__ if isinstance(getattr(folkmoot, name), ModuleType)
-    }
-    packages = sorted(
-        inside | {name.rpartition(".")[0] for name in names}, key=lambda name: (name.count("."), name)
-    )
-    made = {_file(name): _page(name, thing) for name, thing in names.items()}
-    for package in packages:
-        made[package] = _package(importlib.import_module(package), homes)
-    made["index"] = _index(packages, homes)
+    made = {name: _page(name, thing, given.get(name, [])) for name, thing in names.items()}
+    made["index"] = _index(names)
     return made
-
-
-def _file(name: str) -> str:
-    """``folkmoot.plan`` and ``folkmoot.Plan`` need files that differ where case does not count."""
-    return name if name.rpartition(".")[2][0].isupper() else f"{name}-function"
 
 
 def _heading(text: str, line: str = "=") -> str:
     return f"{text}\n{line * len(text)}\n\n"
 
 
-def _page(name: str, thing: object) -> str:
-    home, _, short = name.rpartition(".")
-    text = f"{_heading(short)}.. currentmodule:: {home}\n\n"
+def _page(name: str, thing: object, given: list[str]) -> str:
+    text = _heading(name.removeprefix("folkmoot.")) + _described(name, thing)
+    if given:
+        text += f"\n{_heading('What comes back', '-')}You get these from it, and never import them.\n\n"
+        text += "\n".join(_described(each, thing) for each, thing in given_back(given).items())
+    return text
+
+
+def _described(name: str, thing: object) -> str:
+    text = f".. currentmodule:: {name.rpartition('.')[0]}\n\n"
     if not inspect.isclass(thing):
-        return f"{text}.. autofunction:: {home}.{short}\n"
+        return f"{text}.. autofunction:: {name}\n"
     ours = [each.rpartition(".")[2] for each, _ in members(name, thing)]
-    text += f".. autoclass:: {home}.{short}\n"
+    text += f".. autoclass:: {name}\n"
     return text + (f"   :members: {', '.join(ours)}\n" if ours else "")
 
 
-def _package(package: ModuleType, homes: dict[int, str]) -> str:
-    name = package.__name__
-    kinds: dict[str, list[str]] = {"Classes": [], "Functions": [], "Constants": [], "Packages": []}
-    public = getattr(package, "__all__", None) or [
-        each for each, thing in vars(package).items() if homes.get(id(thing), "").endswith(f".{each}")
-    ]
-    for each in sorted(public, key=str.lower):
-        thing = getattr(package, each)
-        if isinstance(thing, ModuleType):
-            kinds["Packages"].append(f"* :doc:`{thing.__name__}`\n")
-        elif id(thing) in homes:
-            kind = "Classes" if inspect.isclass(thing) else "Functions"
-            kinds[kind].append(_line(each, homes[id(thing)], thing))
-        else:
-            kinds["Constants"].append(f".. autodata:: {name}.{each}\n   :no-value:\n")
-    text = f"{_heading(name)}.. automodule:: {name}\n   :no-members:\n\n"
-    for kind, lines in kinds.items():
-        if lines:
-            text += _heading(kind, "-") + "\n".join(lines) + "\n"
-    own = [_file(home) for home in homes.values() if home.rpartition(".")[0] == name]
-    return text + _hidden(sorted(own, key=str.lower))
-
-
-def _hidden(pages: list[str]) -> str:
-    return "\n.. toctree::\n   :hidden:\n\n" + "".join(f"   {page}\n" for page in pages)
-
-
-def _line(short: str, home: str, thing: object) -> str:
-    """``* Slush: what it is``; with the docstring's first sentence."""
-    about = " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
-    return f"* :doc:`{short} <{_file(home)}>`: {about}\n"
-
-
-def _index(packages: list[str], homes: dict[int, str]) -> str:
+def _index(names: dict[str, object]) -> str:
     text = _heading("Python API")
-    text += "The names that most people need, by topic. "
-    text += "``from folkmoot import ...`` has those without a package.\n\n"
-    for topic, (about, names) in TOPICS.items():
+    text += "All public names by topic, each below ``folkmoot``. All else is internal.\n\n"
+    for topic, (about, short) in TOPICS.items():
         text += f"{_heading(topic, '-')}{about}\n\n"
-        for name in names.split():
-            thing = operator.attrgetter(name)(folkmoot)
-            text += _line(name, homes[id(thing)], thing)
+        for each in short.split():
+            first = (inspect.getdoc(names[f"folkmoot.{each}"]) or "").split("\n\n")[0]
+            text += f"* :doc:`{each} <folkmoot.{each}>`: {' '.join(first.split())}\n"
         text += "\n"
-    text += _heading("Every public name, by package", "-")
-    for package in packages:
-        about = (importlib.import_module(package).__doc__ or "").split("\n\n")[0]
-        text += f"* :doc:`{package}`: {' '.join(about.split())}\n"
-    return text + _hidden(packages)
+    return text + "\n.. toctree::\n   :hidden:\n\n" + "".join(f"   {name}\n" for name in names)
 
 
 def _write(_app: Sphinx) -> None:
@@ -174,7 +82,7 @@ def _write(_app: Sphinx) -> None:
 def _tell_names(_app: Sphinx, config: Config) -> None:
     """Types in docstrings that are public names of ours lead to their pages; no others do."""
     DEFAULT_LINKS.clear()  # outside-names.txt has those that lead to pages of others
-    names = {name.rpartition(".")[2]: name for name in public_names()}
+    names = {name.rpartition(".")[2]: name for name in {**public_names(), **given_back()}}
     ours = {short: name for short, name in names.items() if short[0].isupper()}
     config["numpydoc_xref_aliases"] = aliases() | ours
 

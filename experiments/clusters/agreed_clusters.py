@@ -18,14 +18,10 @@ import numpy as np
 from experiments.clusters.objects import ALL, CANCER, DIGITS, FEMNIST, Objects, load, partitions
 from experiments.experiment import Cell, Experiment, Finding, Plan, Result
 from folkmoot.arrays import Floats, Ints
-from folkmoot.clustering import (
-    PARTITION_ATTACKS,
-    ClusteringWarning,
-    bipartite_consensus,
-    cluster,
-    evidence_accumulation,
-)
-from folkmoot.clustering.agreeing import ROUNDS, conclude, hear, lied
+from folkmoot.clustering.adversaries import PARTITION_ATTACKS
+from folkmoot.clustering.agreeing import ROUNDS, cluster, conclude, propose, with_lies
+from folkmoot.clustering.clustering import ClusteringWarning
+from folkmoot.clustering.consensus_partitions import bipartite_consensus, evidence_accumulation
 from folkmoot.clustering.partitions import cross, medoid
 from folkmoot.pictures.palette import GREY, SERIES, panels
 from folkmoot.votes import numbered
@@ -137,15 +133,15 @@ def clusters_agreed(
     order = np.random.default_rng([seed, 4]).permutation(n).tolist()
     number = things.clusters
     adversaries = dict.fromkeys(order[:liars], PARTITION_ATTACKS[attack]) if liars else {}
-    handed, lies = lied(said, adversaries, number, seed)
+    handed, lies = with_lies(said, adversaries, number, seed)
     everybody = np.ones(n, dtype=np.bool_)
     honest = [i for i in range(n) if i not in adversaries]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClusteringWarning)  # what they would say is in the point
-        heard = hear(handed, everybody, number)  # for both, as nobody's consensus depends on who listens
+        proposals = propose(handed, everybody, number)  # for both, as no consensus depends on other listeners
         names = tuple(map(str, range(n)))
-        agreed = conclude(heard, np.isin(np.arange(n), honest), lies, ROUNDS, names)
-        unknown = conclude(heard, everybody, {}, ROUNDS, names) if liars else agreed
+        agreed = conclude(proposals, np.isin(np.arange(n), honest), lies, ROUNDS, names)
+        unknown = conclude(proposals, everybody, {}, ROUNDS, names) if liars else agreed
     alone, ends = _scores(things, said[honest]), _scores(things, agreed.held[honest])
     return ClusterPoint(
         name=name, seed=seed, attack=attack, liars=liars, objects=len(things.truth),
@@ -154,7 +150,7 @@ def clusters_agreed(
         bipartite=_score(things, bipartite_consensus(handed, number)),
         medoid=_score(things, handed[medoid(handed)]),
         mean=float(ends.mean()), worst=float(ends.min()), unknown=_score(things, unknown.labels),
-        rounds=agreed.rounds, unanimous=agreed.unanimous, anchored=float(agreed.anchored[honest].mean()),
+        rounds=agreed.rounds, unanimous=agreed.unanimous, anchored=float(agreed.judges[honest].mean()),
     )  # fmt: skip
 
 

@@ -62,7 +62,8 @@ def load(name: str, data: str | None, seed: int, most: int) -> Objects:
 @lru_cache(maxsize=2)  # reading the file takes seconds
 def _femnist(data: str | None, seed: int, most: int) -> Objects:
     """Digits of many writers, in pixels of twice the width."""
-    from folkmoot.datasets import femnist_counts, load_femnist
+    from folkmoot.datasets import load_femnist
+    from folkmoot.datasets.femnist import femnist_counts
 
     enough = int((femnist_counts(data)[1].sum(axis=1) >= _LEAST).sum())
     if not enough:

@@ -1,8 +1,10 @@
-"""``deceptive-member``: a few members of a small moot lie, and ten language detectors vote (``votes.json``).
+"""``deceptive-member``: what a few lying members of a small moot cost, by the way to an answer.
 
-Moots of 6, 7 and 10 detectors, of whom 1, 2 and 3 lie: the most that a network tolerates. All ways to an
-answer see the same votes. A chairman is one member, drawn by lot, that reads all votes and decides. If it is
-honest, it takes the plurality, with its own vote where that is tied. If it lies, it says its lie.
+Moots have 6, 7 or 10 of ten language detectors (``votes.json``), or 6 or 7 of seven sentiment lexica
+(``sentiment.json``). Of them 1, 2 and 3 lie, the most that a network tolerates. ``capitals.py`` has answers
+that are texts. All ways to an answer see the same votes. A chairman is one member, drawn by lot, that reads
+all votes and decides. If it is honest, it takes the plurality, with its own vote where that is tied. If it
+lies, it says its lie.
 
 Liars know all honest votes. For each input they agree on the wrong label that most honest members gave, or on
 the next language if nobody was wrong. They lie always, or on a quarter of inputs and shown rows.
@@ -23,18 +25,28 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from experiments.deceptive_member import capitals
 from experiments.experiment import Experiment, Finding, Plan, Result
-from folkmoot.aggregation import Auto, DawidSkene, Known, PeerReview, Plurality, Rows, aggregate
+from folkmoot.aggregation import Auto, DawidSkene, Known, PeerReview, Plurality, Rows
+from folkmoot.aggregation.aggregating import aggregate
 from folkmoot.arrays import Floats, Ints
 from folkmoot.votes import NO_VOTE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FILE: Final = Path(__file__).parent / "votes.json"
-MOOTS: Final = ((6, 1), (7, 2), (10, 3))  # members, and how many of them may lie
+FILES: Final = {"detectors": "votes.json", "lexica": "sentiment.json"}
+# Voters, members, and how many of them may lie.
+MOOTS: Final = (
+    ("detectors", 6, 1),
+    ("detectors", 7, 2),
+    ("detectors", 10, 3),
+    ("lexica", 6, 1),
+    ("lexica", 7, 2),
+)
 SHOWN: Final = 10  # rows of each member
 LIES: Final = ("nobody", "always", "a quarter")
+_LYING: Final = {"nobody": "nobody lies", "always": "1 lies always"}
 WAYS: Final = (
     "a member alone",  # the mean honest member
     "chairman",  # one member reads all votes and decides
@@ -55,15 +67,19 @@ class Config:
 
 @dataclass(frozen=True)
 class DeceptiveResult(Result):
-    """Accuracy by members, lie and way: the mean over draws, and its standard error."""
+    """Accuracy by members, lie and way: the mean over draws, and its standard error.
+
+    ``texts`` has that of a language model's answers, by lie and way.
+    """
 
     accuracy: dict[str, dict[str, tuple[float, float]]]
+    texts: dict[str, dict[str, float]]
 
 
 @cache
-def recorded() -> tuple[Ints, Ints]:
-    """Votes (detector, message) and the languages, as classes."""
-    found = json.loads(FILE.read_text(encoding="utf-8"))
+def recorded(voters: str) -> tuple[Ints, Ints]:
+    """Votes (voter, text) and the truth, as classes."""
+    found = json.loads((Path(__file__).parent / FILES[voters]).read_text(encoding="utf-8"))
     labels = sorted({*found["truth"], *(each for said in found["votes"].values() for each in said if each)})
     place = {label: i for i, label in enumerate(labels)}
     votes = [[place[each] if each else NO_VOTE for each in said] for said in found["votes"].values()]
@@ -86,24 +102,24 @@ def shares(votes: Ints, truth: Ints) -> Floats:
     return right
 
 
-def one(members: int, liars: int, lie: str, seed: int) -> dict[str, float]:
+def one(voters: str, members: int, liars: int, lie: str, seed: int) -> dict[str, float]:
     """The accuracy of every way in one draw."""
     rng = np.random.default_rng([seed, members])
-    everybody, languages = recorded()
-    order = rng.permutation(len(languages))
+    everybody, right = recorded(voters)
+    order = rng.permutation(len(right))
     shown, scored = order[: members * SHOWN], order[members * SHOWN :]
     votes = everybody[rng.permutation(len(everybody))[:members]].copy()
     lying = np.arange(members) < (0 if lie == "nobody" else liars)
-    told = languages.copy()
-    falsehood = lies(votes[~lying], languages)
+    told = right.copy()
+    falsehood = lies(votes[~lying], right)
     if lying.any():
-        at = np.ones(len(languages), dtype=bool) if lie == "always" else rng.random(len(languages)) < 0.25
+        at = np.ones(len(right), dtype=bool) if lie == "always" else rng.random(len(right)) < 0.25
         votes[lying] = np.where(at, falsehood, votes[lying])
     owner = np.arange(len(shown)) % members
     labels = told[shown]
     if lie == "always":
         labels = np.where(lying[owner], falsehood[shown], labels)
-    table, truth = votes[:, scored], languages[scored]
+    table, truth = votes[:, scored], right[scored]
     plural = float(shares(table, truth).mean())
     known = Known(rows=Rows(votes[:, shown], labels, owner))
     reviewed, best = (rule.final_votes(table, known).votes.copy() for rule in (PeerReview(), Auto()))
@@ -136,32 +152,33 @@ def cells(config: Config, seed: int) -> Plan:
     """A cell for each draw."""
     return {
         "draws": {
-            (members, liars, lie, draw): partial(
-                one, members=members, liars=liars, lie=lie, seed=1000 * seed + draw
+            (voters, members, liars, lie, draw): partial(
+                one, voters=voters, members=members, liars=liars, lie=lie, seed=1000 * seed + draw
             )
-            for members, liars in MOOTS
+            for voters, members, liars in MOOTS
             for lie in LIES
             for draw in range(config.draws)
-        }
+        },
+        "texts": {lie: partial(capitals.scored, lies=lie == "always") for lie in LIES[:2]},
     }
 
 
-def named(members: int, liars: int, lie: str) -> str:
+def named(voters: str, members: int, liars: int, lie: str) -> str:
     """A setting in words."""
     if lie == "nobody":
-        return f"{members} members, nobody lies"
+        return f"{members} {voters}, nobody lies"
     verb = "lies" if liars == 1 else "lie"
-    return f"{members} members, {liars} {verb} {lie if lie == 'always' else 'on a quarter'}"
+    return f"{members} {voters}, {liars} {verb} {lie if lie == 'always' else 'on a quarter'}"
 
 
 def result(config: Config, found: Any) -> DeceptiveResult:
     """Means over draws; ours beside the ways that it replaces."""
     accuracy: dict[str, dict[str, tuple[float, float]]] = {}
-    for members, liars in MOOTS:
+    for voters, members, liars in MOOTS:
         for lie in LIES:
-            some = [found["draws"][members, liars, lie, draw] for draw in range(config.draws)]
+            some = [found["draws"][voters, members, liars, lie, draw] for draw in range(config.draws)]
             values = {way: np.array([each[way] for each in some]) for way in WAYS}
-            accuracy[named(members, liars, lie)] = {
+            accuracy[named(voters, members, liars, lie)] = {
                 way: (float(all_.mean()), float(all_.std(ddof=1) / len(all_) ** 0.5))
                 for way, all_ in values.items()
             }
@@ -174,16 +191,33 @@ def result(config: Config, found: Any) -> DeceptiveResult:
         )
         for setting, by in accuracy.items()
     ]
+    texts = {f"{capitals.MEMBERS} prompts, {_LYING[lie]}": found["texts"][lie] for lie in LIES[:2]}
+    findings += [
+        Finding(
+            setting,
+            "beyond the paper",
+            "; ".join(f"{way} {share:.3f}" for way, share in by.items()),
+            holds=None if "nobody" in setting else by["moot, same"] > by["chairman"],
+        )
+        for setting, by in texts.items()
+    ]
     held = sum(bool(each.holds) for each in findings)
     of = sum(each.holds is not None for each in findings)
     return DeceptiveResult(
         f"a moot is ahead of a chairman in {held} of {of} settings with liars",
         tuple(findings),
         (
-            f"{config.draws} draws of members, liars and shown rows; 1,500 messages in 25 languages",
-            "detectors were made by others; their errors correlate, and so do those of language models",
+            f"{config.draws} draws of members, liars and shown rows; 1,500 messages in 25 languages, and "
+            "1,496 snippets that are positive or negative",
+            "voters were made by others; their errors correlate, and so do those of language models",
+            "of two labels, whoever always lies tells the truth turned round: rules that learn this are then "
+            "right, and only lies on a quarter are a fair measure of lexica",
+            f"prompts are SmolLM2-135M under {capitals.MEMBERS} prompts, asked for the capitals of "
+            f"{len(capitals.recorded())} countries: a standard error is about .1, and "
+            f"{capitals.unreadable():.0%} of the choices of its own were in no form of a choice",
         ),
         accuracy,
+        texts,
     )
 
 
@@ -191,12 +225,13 @@ def figures(found: DeceptiveResult) -> dict[str, Figure]:
     """Accuracy by way, for each moot with nobody lying and with liars."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9.6, 3.8), layout="constrained")
+    figure = Figure(figsize=(9.6, 6.6), layout="constrained")
+    panels = figure.subplots(2, 3).flat
     ways = [way for way in WAYS if way != "a member alone"]
     colours = ("#c0504d", "#e0a030", "#7f7f7f", "#9db8d9", "#2f6db5", "#1b3f73")
-    for axes, (members, liars) in zip(figure.subplots(1, len(MOOTS), sharey=True), MOOTS, strict=True):
+    for axes, (voters, members, liars) in zip(panels, MOOTS, strict=False):
         for i, (way, colour) in enumerate(zip(ways, colours, strict=True)):
-            by = [found.accuracy[named(members, liars, lie)][way] for lie in LIES]
+            by = [found.accuracy[named(voters, members, liars, lie)][way] for lie in LIES]
             places = np.arange(len(LIES)) + 0.13 * (i - 2.5)
             axes.bar(
                 places,
@@ -207,12 +242,29 @@ def figures(found: DeceptiveResult) -> dict[str, Figure]:
                 label=way,
             )
         axes.set_xticks(range(len(LIES)), ["nobody lies", "always", "on a quarter"])
-        axes.set_title(f"{members} members, {liars} deceptive", fontsize=10)
+        axes.set_title(f"{members} {voters}, {liars} deceptive", fontsize=10)
         axes.set_ylim(0.4, 1.0)
+    _draw_texts(figure.axes[-1], found.texts)
     first = figure.axes[0]
-    first.set_ylabel("accuracy")
+    for axes in figure.axes[::3]:
+        axes.set_ylabel("accuracy")
     figure.legend(*first.get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=8)
     return {"deceptive-member": figure}
+
+
+def _draw_texts(axes: Any, texts: dict[str, dict[str, float]]) -> None:
+    """Shares of right answers by way."""
+    ways = [way for way in capitals.WAYS if way != "a member alone"]
+    for i, (label, by) in enumerate(texts.items()):
+        axes.barh(
+            np.arange(len(ways)) + 0.36 * i, [by.get(way, np.nan) for way in ways], 0.34,
+            color=("#9db8d9", "#c0504d")[i], label=label.partition(", ")[2],
+        )  # fmt: skip
+    axes.set_yticks(np.arange(len(ways)) + 0.18, ways, fontsize=8)
+    axes.invert_yaxis()
+    axes.set(xlim=(0.0, 1.0), xlabel="right answers")
+    axes.set_title(f"SmolLM2, {capitals.MEMBERS} prompts", fontsize=10)
+    axes.legend(fontsize=8)
 
 
 EXPERIMENT: Final = Experiment(

@@ -14,13 +14,16 @@ from typing import Any, Final
 import numpy as np
 
 from experiments.counting import MAJORITY, RULES, counted
-from folkmoot.adversaries import Adversary, PerfectlyMalicious, handed_in
+from folkmoot.adversaries import PerfectlyMalicious
+from folkmoot.adversaries.interface import Adversary, handed_in
 from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.comparing.printing import plus_minus
 from folkmoot.outcome import log_odds, participant_accuracies, right_by_input, standard_error
-from folkmoot.protocols import PROTOCOLS, Slush, SnowProtocol, named_protocol
+from folkmoot.protocols.naming import PROTOCOLS, named_protocol
+from folkmoot.protocols.slush import Slush
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.protocols.thresholds import StrongConfidence
-from folkmoot.simulation import deliberate
+from folkmoot.simulation.engine import deliberate
 from folkmoot.votes import NO_VOTE, Votes
 
 SLUSH: Final = "Slush"

@@ -12,7 +12,7 @@ from experiments.experiment import Experiment, Finding, Plan, Result
 from experiments.femnist.writer_votes import HELD_OUT
 from experiments.femnist.writers import LETTERS, choose, group, notes_on_groups
 from folkmoot.arrays import Ints
-from folkmoot.datasets import femnist_counts
+from folkmoot.datasets.femnist import femnist_counts
 from folkmoot.pictures.palette import BLUE, ORANGE, panels
 
 if TYPE_CHECKING:

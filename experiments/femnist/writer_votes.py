@@ -15,7 +15,8 @@ from threadpoolctl import threadpool_limits
 
 from experiments.femnist.writers import LETTERS, LOWER, Choice, choose
 from folkmoot.arrays import Array, Floats, Ints, Singles
-from folkmoot.datasets import MootData, load_femnist
+from folkmoot.datasets import load_femnist
+from folkmoot.datasets.moot_data import MootData
 from folkmoot.learning.participants import Task, fit_participant, held_out_rows
 from folkmoot.machine import to_install
 from folkmoot.outcome import laplace_accuracy

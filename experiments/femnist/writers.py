@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from folkmoot.datasets import femnist_counts
+from folkmoot.datasets.femnist import femnist_counts
 
 # A model of one writer needs both cases, to train on and to hold out. A few writers have one case only.
 LEAST_LETTERS: Final = 20

@@ -10,15 +10,16 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from experiments.improvement.writers import Setting, Voted, Writers, accuracy, draw, vote
-from folkmoot.adversaries import colluding_votes, stealthy_votes
+from folkmoot.adversaries import colluding_votes
+from folkmoot.adversaries.behaviours import stealthy_votes
 from folkmoot.arrays import Floats, Ints
-from folkmoot.comparing import ACCURACY
-from folkmoot.learning.check_rows import shown_places
+from folkmoot.comparing.metric import ACCURACY
 from folkmoot.learning.own_rows import FIRM, Footing, OwnRows, speaks_against
 from folkmoot.learning.participants import Participant, learnt_on
 from folkmoot.learning.probabilities import chances_of
 from folkmoot.learning.pseudo_labels import RULE, Recipe, agree_on_labels
 from folkmoot.learning.refitting import refit
+from folkmoot.learning.validation_rows import places_to_show
 from folkmoot.votes import NO_VOTE, in_levels
 
 STRUCK: Final = 0.25  # of all inputs, by stealthy liars
@@ -141,7 +142,7 @@ def labels_by(drawn: Writers, votes: Floats, trial: Trial) -> Labelled:
     pool = np.arange(len(drawn.y), votes.shape[1])
     rng = np.random.default_rng([drawn.seed, 13])
     some = [
-        rows[shown_places(drawn.y[rows], "all" if trial.rows is None else trial.rows, rng)]
+        rows[places_to_show(drawn.y[rows], "all" if trial.rows is None else trial.rows, rng)]
         for rows in drawn.rows_of
     ]
     if trial.way == SELF:

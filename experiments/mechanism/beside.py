@@ -26,7 +26,10 @@ from experiments.mechanism.frozen import (
     shared_right,
 )
 from experiments.mechanism.frozen import arrays as arrays_of
-from folkmoot.aggregation import RULES, Aggregation, PeerReview, Plurality, Pool, aggregate
+from folkmoot.aggregation import PeerReview, Plurality, Pool
+from folkmoot.aggregation.aggregating import aggregate
+from folkmoot.aggregation.interface import Aggregation
+from folkmoot.aggregation.naming import RULES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

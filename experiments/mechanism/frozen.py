@@ -14,7 +14,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from folkmoot.aggregation import Answers, HoldoutTrust, Known, Median, OwnAggregation, PeerReview, Rows
+from folkmoot.aggregation import HoldoutTrust, Known, Median, PeerReview, Rows
+from folkmoot.aggregation.interface import Answers, OwnAggregation
 from folkmoot.arrays import Array, Bools, Floats, Ints
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "frozen_0_2"

@@ -11,15 +11,17 @@ import numpy as np
 
 from experiments.counting import majority_answer, weighted_answer
 from experiments.outlook.crowds import BOASTED, KNOWN, Crowd
-from folkmoot.adversaries import Adversary, handed_in
+from folkmoot.adversaries.interface import Adversary, handed_in
 from folkmoot.aggregation import HoldoutTrust, Known
 from folkmoot.arrays import Floats
 from folkmoot.outcome import Decided, Outcome, log_odds, share_right
-from folkmoot.outlook import FBA, Hierarchy, Leaders, propose
-from folkmoot.protocols import Slush, Snowball
+from folkmoot.outlook import FBA, Hierarchy, Leaders
+from folkmoot.outlook.proposing import propose
 from folkmoot.protocols.sampling import Others
+from folkmoot.protocols.slush import Slush
+from folkmoot.protocols.snowball import Snowball
 from folkmoot.protocols.thresholds import StrongConfidence
-from folkmoot.simulation import deliberate
+from folkmoot.simulation.engine import deliberate
 from folkmoot.theory import SlushChain, hierarchy_verdict, majority_accuracy
 from folkmoot.votes import NO_VOTE
 

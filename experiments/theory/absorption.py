@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 
 from experiments.experiment import Experiment, Finding, Plan, Result
-from folkmoot.theory import SlushChain, absorption_bound, chvatal_bound
+from folkmoot.theory import SlushChain
+from folkmoot.theory.bounds import absorption_bound, chvatal_bound
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -21,13 +21,15 @@ from experiments.theory.swept import swept_draws, swept_finding
 from folkmoot.arrays import Floats
 from folkmoot.checks import least_alpha
 from folkmoot.comparing.printing import plus_minus
-from folkmoot.datasets import beta_accuracies, beta_parameters
+from folkmoot.datasets.synthetic import beta_accuracies, beta_parameters
 from folkmoot.outcome import Outcome, log_odds, share_right, standard_error
 from folkmoot.pictures.palette import BLUE, GREEN, GREY, ORANGE, panels
-from folkmoot.protocols import Slush, SnowProtocol, named_protocol
+from folkmoot.protocols.naming import named_protocol
 from folkmoot.protocols.sampling import Everyone
+from folkmoot.protocols.slush import Slush
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.protocols.thresholds import StrongConfidence
-from folkmoot.simulation import deliberate
+from folkmoot.simulation.engine import deliberate
 from folkmoot.simulation.setting import Device
 from folkmoot.theory import LocalSlushChain
 from folkmoot.votes import Votes

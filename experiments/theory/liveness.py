@@ -17,8 +17,8 @@ from experiments.experiment import Experiment, Finding, Plan, Result
 from folkmoot.adversaries import PerfectlyMalicious, Stalling
 from folkmoot.datasets import homogeneous_votes
 from folkmoot.pictures.palette import SERIES, panels
-from folkmoot.protocols import named_protocol
-from folkmoot.simulation import deliberate
+from folkmoot.protocols.naming import named_protocol
+from folkmoot.simulation.engine import deliberate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,11 +14,11 @@ import numpy as np
 from experiments.experiment import Finding
 from folkmoot.arrays import Floats
 from folkmoot.checks import least_alpha
-from folkmoot.protocols import Slush
 from folkmoot.protocols.sampling import Everyone, Others
+from folkmoot.protocols.slush import Slush
 from folkmoot.protocols.thresholds import StrongConfidence
-from folkmoot.simulation import sweep
 from folkmoot.simulation.setting import Device
+from folkmoot.simulation.sweeping import sweep
 from folkmoot.theory import SlushChain
 
 
@@ -41,7 +41,7 @@ def swept_draws(
         sweep(
             every,
             rule,
-            talks=profiles,
+            repeats=profiles,
             rounds=rounds,
             sampling=Everyone(),
             seed=seed,
@@ -102,7 +102,7 @@ def played_settings(
                 Slush(k, alpha),
                 n=n,
                 byzantine=byzantine,
-                talks=talks,
+                repeats=talks,
                 rounds=rounds,
                 seed=own,
                 device=device,

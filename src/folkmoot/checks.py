@@ -24,7 +24,18 @@ MOST_PARTICIPANTS: Final = 10_000_000  # a table with a row for each must fit in
 _MOST_ROUNDS: Final = 10**9
 
 
-class ByzantineThresholdWarning(UserWarning):
+class MootWarning(UserWarning):
+    """Any warning of folkmoot: the result is there all the same, and the message says what to look at.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from folkmoot import MootWarning
+    >>> warnings.simplefilter("ignore", MootWarning)  # or "error"
+    """
+
+
+class ByzantineThresholdWarning(MootWarning):
     """There are at least alpha Byzantine participants (f >= alpha).
 
     They alone can then turn an honest participant. So the all-blue state is left with positive probability,
@@ -34,11 +45,11 @@ class ByzantineThresholdWarning(UserWarning):
 
     Examples
     --------
-    Three liars reach alpha = 3 by themselves. By the paper's convention the network is likely to end right;
-    in the real process everybody is wrong in the end.
+    Three malicious participants reach alpha = 3 alone. By the paper's convention the network is likely to end
+    right; in the real process everybody is wrong in the end.
 
     >>> import warnings
-    >>> from folkmoot import ByzantineThresholdWarning
+    >>> from folkmoot.checks import ByzantineThresholdWarning
     >>> from folkmoot.theory import SlushChain
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore", ByzantineThresholdWarning)
@@ -176,14 +187,14 @@ def population(n: object, byzantine: object, *, argument: str = "byzantine") -> 
     everyone = integer("n", n, least=1)
     if everyone > MOST_PARTICIPANTS:
         raise ArgumentError(f"{{n}} must satisfy n <= {MOST_PARTICIPANTS:,}: got {{n=}}", n=everyone)
-    liars = integer(argument, byzantine)
-    if not 0 <= liars < everyone:
+    malicious = integer(argument, byzantine)
+    if not 0 <= malicious < everyone:
         raise ArgumentError(
             f"{{{argument}}} must satisfy 0 <= {{{argument}:bare}} < n: got {{{argument}=}}, {{n=}}",
             n=everyone,
-            **{argument: liars},
+            **{argument: malicious},
         )
-    return everyone, liars
+    return everyone, malicious
 
 
 def probability(name: str, value: object) -> float:
@@ -266,7 +277,7 @@ def required_votes(n: int, delta: object = None, q: object = None) -> int:
 
 
 def tied_votes(n: int, delta: object = None, q: object = None) -> int | None:
-    """How many right votes of n are a tie, n/2; None if n is odd, or a supermajority is wanted.
+    """The number of right votes of n that is a tie, n/2; None if n is odd, or a supermajority is wanted.
 
     A supermajority that is not reached is undecided, not a tie.
     """

@@ -1,4 +1,4 @@
-"""Facilities of this machine: cores, compiled functions, and packages beyond those that folkmoot needs."""
+"""The machine: cores, compiled functions, and optional packages."""
 
 from __future__ import annotations
 
@@ -77,7 +77,9 @@ def compiled(**options: Any) -> Callable[[Function], Function]:
     return make
 
 
-ExtraName = Literal["boost", "data", "gpu", "gpu12", "onnx", "page", "plots", "ray", "torch", "uvloop"]
+ExtraName = Literal[
+    "boost", "data", "embedding", "gpu", "gpu12", "onnx", "page", "plots", "ray", "torch", "uvloop"
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,8 @@ class Extra:
 EXTRAS: Final[dict[ExtraName, Extra]] = {
     "boost": Extra(("lightgbm", "xgboost"), "boosted trees in experiments/"),
     "data": Extra(("pooch", "pyarrow"), "downloads of datasets, and parquet files"),
-    "gpu": Extra(("cupy",), "talks on a GPU, by CUDA 13: device='cuda'"),
+    "embedding": Extra(("wordllama",), "choices among texts by meaning: choose = 'embedding'"),
+    "gpu": Extra(("cupy",), "runs on a GPU, by CUDA 13: device='cuda'"),
     "gpu12": Extra(("cupy",), "the same by CUDA 12"),
     "onnx": Extra(("onnxruntime",), "nodes with a model in an .onnx file"),
     "page": Extra(("prometheus_client", "starlette", "uvicorn"), "a node's socket, page and metrics"),
@@ -127,7 +130,7 @@ def to_install(extra: ExtraName) -> str:
     Returns
     -------
     str
-        What to type.
+        The command.
 
     Examples
     --------

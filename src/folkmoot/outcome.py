@@ -1,12 +1,11 @@
-"""The outcome of a deliberation: decisions, how firmly they are held, what it cost, and the run that it was.
+"""``Outcome`` of a deliberation: decisions, agreement, cost, and the run.
 
-An ``Outcome`` is data: ``explain``, ``plot_convergence`` and ``play`` are functions of it. It knows nothing
-of the truth, as agreement is not correctness.
+An ``Outcome`` is data: ``explain``, ``plot_convergence`` and ``play`` are functions of it. It does not know
+the truth, as agreement is not correctness.
 
-This is also the one place where it is decided whether there is a tie (``most``, which aggregations use, too).
-A tie is not broken: the decision is -1, and the tied classes share in the accuracy
-(``share_right``). If no class has enough to win there is no answer. This is not a tie: the decision is -1 and
-no classes are tied.
+Ties are decided here alone (``most``, which aggregations use, too). A tie is not broken: the decision is -1,
+and the tied classes share in the accuracy (``share_right``). If no class reaches the needed number there is
+no answer and no tie: the decision is -1 and no classes are tied.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.arrays import Array, Bools, Colours, Floats, Ints
+from folkmoot.arrays import Array, Bools, Classes, Floats, Ints
 from folkmoot.pictures.notebook import titled
 from folkmoot.votes import NO_VOTE, Votes, check_truth, known_inputs
 
@@ -40,16 +39,16 @@ __all__ = [
     "wilson_bound",
 ]
 
-LEAST_DOUBT: Final = 1e-6  # nobody is trusted, or distrusted, more than this: p = 1 would outvote all others
+LEAST_DOUBT: Final = 1e-6  # bound of any trust and distrust: p = 1 would outvote all others
 
 
 class Decided(NamedTuple):
-    """An answer to each input; ``tied`` may be left out by rules that cannot tie."""
+    """An answer to each input; rules that cannot tie leave out ``tied``."""
 
     decision: Ints
-    """(..., input): the class that is ahead of all others; -1 if there is none."""
+    """(..., input): the class with the largest score; -1 if there is none."""
     tied: Bools | None = None
-    """(..., input, class): the classes that are tied, where there are several; none elsewhere."""
+    """(..., input, class): the tied classes; none elsewhere."""
 
 
 def most(scores: Array, possible: Bools, within: float = 0) -> Decided:
@@ -62,10 +61,10 @@ def most(scores: Array, possible: Bools, within: float = 0) -> Decided:
     return Decided(np.where(many == 1, scores.argmax(axis=-1), NO_VOTE), best & (many > 1)[..., None])
 
 
-def held_by_most(counts: Ints, participants: Ints) -> Decided:
+def majority_class(counts: Ints, participants: Ints) -> Decided:
     """The class that more than half of the participants hold, or the most common ones if these are tied.
 
-    Level classes are a tie if together they have more than half: 5 to 5 of ten, or 3, 3 and 2 of eight. Two
+    Equal classes are a tie if together they have more than half: 5 to 5 of ten, or 3, 3 and 2 of eight. Two
     classes held by one each of ten, where the others hold none, are not: that is undecided.
 
     ``counts`` (..., input, class): how many hold each class; ``participants`` (input,): of how many.
@@ -76,7 +75,7 @@ def held_by_most(counts: Ints, participants: Ints) -> Decided:
 
 
 class Change(NamedTuple):
-    """One line of ``Turns.changes``: who changed its class, when, and after which answers.
+    """One line of ``Turns.changes``: a change of class, with the tally before it.
 
     Parameters
     ----------
@@ -87,9 +86,9 @@ class Change(NamedTuple):
     before : int
         The class it held; -1 for none.
     after : int
-        The class it holds from then on.
+        The class it then held.
     tally : tuple of float
-        How many of the peers it asked answered each class; with weights, the sum of theirs.
+        Answers of its peers by class; with weights, the sum of theirs.
 
     Examples
     --------
@@ -107,7 +106,7 @@ class Change(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """One turn of ``Outcome.turns``: a participant asks, hears the answers, and may change its class.
+    """One turn of ``Outcome.turns``: a participant asks, gets answers, and may change its class.
 
     Parameters
     ----------
@@ -123,13 +122,13 @@ class Turn(NamedTuple):
         How many of the answers name each class; with weights, the sum of theirs, rescaled to
         ``len(asked)``.
     alpha : int
-        The threshold of a tally.
+        The tally needed to win.
     won : int
         The class whose tally reached alpha; -1 if none did.
     before : int
         The class that the asker held; -1 for none.
     after : int
-        The class that it holds from then on; with ``schedule="lockstep"``, once the round is over.
+        The class that it then holds; with ``schedule="lockstep"``, after the round.
 
     Examples
     --------
@@ -162,23 +161,23 @@ class Turns(Sequence[Turn]):
     round : ndarray of int, shape (turn,)
         The round; the first is 1.
     participant : ndarray of int, shape (turn,)
-        The askers.
+        The asking participant.
     size : ndarray of int, shape (turn,)
-        How many it asks: k, or fewer where it can ask fewer.
+        Peers asked: k, or all if there are fewer.
     alpha : ndarray of int, shape (turn,)
-        The threshold of a tally.
+        The tally needed to win.
     asked : ndarray of int, shape (turn, most)
-        The peers asked; only the first ``size`` entries of a row mean something.
+        The peers that it asks: the first ``size`` entries of a row.
     answers : ndarray of int, shape (turn, most)
-        The answers of these, -1 for none.
+        Their answers, -1 for none.
     tally : ndarray of float, shape (turn, class)
-        How many answers name each class, or what they weigh, rescaled to ``size``.
+        Answers by class, or their weight, rescaled to ``size``.
     won : ndarray of int, shape (turn,)
         The class that won the query, -1 for none.
     before : ndarray of int, shape (turn,)
         The class that the asker held.
     after : ndarray of int, shape (turn,)
-        The class that it holds from then on.
+        The class that it then holds.
 
     Examples
     --------
@@ -195,7 +194,7 @@ class Turns(Sequence[Turn]):
     size: Ints
     alpha: Ints
     asked: Ints
-    answers: Colours
+    answers: Classes
     tally: Floats
     won: Ints
     before: Ints
@@ -240,7 +239,7 @@ class Turns(Sequence[Turn]):
 
     @property
     def changes(self) -> list[Change]:
-        """The turns in which somebody changed its class."""
+        """The turns with a change of class."""
         return [
             Change(turn.round, turn.participant, turn.before, turn.after, turn.tally)
             for turn in map(self._turn, np.flatnonzero(self.before != self.after).tolist())
@@ -276,15 +275,15 @@ class PlainSlush(NamedTuple):
     Parameters
     ----------
     n : int
-        How many take part, with the malicious ones.
+        Participants, with the malicious ones.
     k : int
-        How many are asked in a query.
+        Participants asked per query.
     alpha : int
-        How many of these must agree.
-    liars : int
-        How many of the n always name one class.
+        Equal answers needed.
+    malicious : int
+        Participants that always name one class.
     named : int
-        Which class that is.
+        That class.
     sampling : Others or Everyone
         Whether an asker may draw itself.
     rounds : int
@@ -295,20 +294,20 @@ class PlainSlush(NamedTuple):
     >>> from folkmoot import Slush, deliberate
     >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2))
     >>> outcome.run.plain(0)
-    PlainSlush(n=4, k=2, alpha=2, liars=0, named=0, sampling=Others(), rounds=50)
+    PlainSlush(n=4, k=2, alpha=2, malicious=0, named=0, sampling=Others(), rounds=50)
     """
 
     n: int
     k: int
     alpha: int
-    liars: int
+    malicious: int
     named: int
     sampling: Any
     rounds: int
 
 
 class Run(Protocol):
-    """How a deliberation was run: all that is needed to run it again, to the same bits."""
+    """How a deliberation was run, so that it can be run again to the same bits."""
 
     @property
     def protocol(self) -> Any:
@@ -332,13 +331,13 @@ class Run(Protocol):
 
     @property
     def weights(self) -> Floats | None:
-        """(participant,): what each one's answer weighs, to the median asker; None if all weigh the same."""
+        """(participant,): the weights of answers, for the median asker; None if equal."""
 
     def query(self, i: int) -> tuple[Ints, Ints]:
         """k and alpha of each participant (participant,) on input i; 0 and 0 of one that asks nobody."""
 
     def turns(self, i: int, repetition: int) -> Turns:
-        """The asker, peers and answers of each turn on input i."""
+        """The queries on input i, turn by turn."""
 
     def decided(self, i: int, votes: Votes, times: int, seed: int) -> Ints | None:
         """(variant, time): decisions on input i by other first votes (participant, variant), run so often.
@@ -362,7 +361,7 @@ class Outcome:
     decisions : ndarray of int, shape (participant, input)
         The class that each participant holds at the end; -1 for none, and for an adversary.
     honest : ndarray of bool, shape (participant,)
-        Whether each participant followed the protocol.
+        Whether it follows the protocol.
     classes : int
         The number of classes.
     converged : ndarray of bool, shape (input,)
@@ -375,18 +374,17 @@ class Outcome:
         How many honest participants held each class at the start and after each round. Only with
         ``record=True``.
     labels : sequence, optional
-        Names of the classes, one for each. Estimators and ``compare(..., labels=)`` fill it in.
+        Names of the classes. Estimators and ``compare(..., labels=)`` fill it in.
     names : sequence of str, optional
-        Names of the participants, one for each.
+        Names of the participants.
     present : ndarray of bool, shape (participant, input), optional
-        Whether each participant took part in each input, the same in all repetitions; None if everybody did.
-        Only those count in what follows.
+        Participation by input, the same in all repetitions; None if everybody took part everywhere. Only
+        participants count in decisions and agreement.
     run : Run, optional
-        How it was run: protocol, schedule, seed, adversaries, first votes. It is what ``turns`` and
-        ``explain``
-        look at. Default: that is not known.
+        How it was run: protocol, schedule, seed, adversaries, first votes. ``turns`` and ``explain``
+        use it. Default: unknown.
     faults : mapping of int to str, optional
-        Participants that could not answer at all, with the reasons.
+        Participants that could not answer at all, and why.
 
     Raises
     ------
@@ -405,7 +403,7 @@ class Outcome:
     (0, 0.865)
     """
 
-    decisions: Colours
+    decisions: Classes
     honest: Bools
     classes: int
     converged: Bools
@@ -427,34 +425,36 @@ class Outcome:
                 raise ValueError(f"{what} must hold one per {each} ({many}): got {len(given)}")
 
     def _repr_html_(self) -> str:
-        """What it came to, in a notebook; with several repetitions, means over them."""
+        """A summary in a notebook, with means over repetitions."""
         many, inputs = len(self.honest), self.decisions.shape[-1]
-        liars = many - int(self.honest.sum()) - len(self.faults)
+        malicious = many - int(self.honest.sum()) - len(self.faults)
         rows = [
             ("decided", f"{1 - np.mean(self.decision == NO_VOTE):.3f} of the inputs"),
             ("agreement", f"{self.agreement.mean():.3f} on average; it says nothing about who is right"),
             ("converged", f"{np.mean(self.converged):.3f}"),
             ("rounds", f"{np.mean(self.rounds):.1f} on average, {np.max(self.rounds, initial=0)} at most"),
             ("queries", f"{np.mean(self.queries):,.0f}"),
-            *([("malicious", f"{liars}, not counted above")] if liars else []),
+            *([("malicious", f"{malicious}, not counted above")] if malicious else []),
             *([("could not answer", str(len(self.faults)))] if self.faults else []),
         ]
-        talk = f"; {self.protocol}" if self.protocol is not None else ""
+        protocol = f"; {self.protocol}" if self.protocol is not None else ""
         then = [] if self.run is None else ["folkmoot.explain(outcome, i) and play(outcome) show how"]
-        title = f"{many} participants, {inputs:,} inputs, {self.classes} classes{talk}"
-        return titled(title, ["the talk", ""], rows, then)
+        title = f"{many} participants, {inputs:,} inputs, {self.classes} classes{protocol}"
+        return titled(title, ["deliberation", ""], rows, then)
 
     # ---- how it was run ----------------------------------------------------------------------
 
     @cached_property
     def votes(self) -> Votes | None:
-        """(participant, input): the first votes as they were handed in, those of liars as they chose."""
+        """(participant, input): the first votes as handed in, those of adversaries as they chose."""
         return None if self.run is None else self.run.votes
 
     @property
     def malicious(self) -> dict[int, str]:
-        """Malicious participants and their behaviours."""
-        return {} if self.run is None else {i: repr(liar) for i, liar in self.run.adversaries.items()}
+        """The malicious participants by number, with their behaviour."""
+        return (
+            {} if self.run is None else {i: repr(adversary) for i, adversary in self.run.adversaries.items()}
+        )
 
     @property
     def protocol(self) -> Any:
@@ -472,7 +472,7 @@ class Outcome:
         return None if self.run is None else self.run.seed
 
     def query(self, i: int) -> tuple[Ints, Ints]:
-        """Tell how many peers each participant asks on one input, and how many of these must agree.
+        """Give the query size and threshold of each participant on one input.
 
         Parameters
         ----------
@@ -487,12 +487,12 @@ class Outcome:
         Raises
         ------
         ValueError
-            If there is no such input, or it is not known how the outcome was run.
+            If there is no such input, or the run of the outcome is unknown.
         """
         return self._known_run("query").query(self._input(i))
 
     def turns(self, i: int) -> Turns:
-        """Tell who asked whom on one input, turn by turn, with every answer.
+        """Give the queries on one input, turn by turn, with every answer.
 
         The run is run again on this input alone, with a notebook; it needs no record.
 
@@ -505,13 +505,13 @@ class Outcome:
         -------
         Turns
             A sequence of ``Turn`` in the order in which they were taken, kept as arrays; with several
-            repetitions, those of the first. Its ``changes`` are those in which somebody changed its class. A
-            participant's last turn, or else its first vote, is its decision.
+            repetitions, those of the first. Its ``changes`` are those with a change of class. A participant's
+            last turn, or else its first vote, is its decision.
 
         Raises
         ------
         ValueError
-            If it is not known how the outcome was run, or there is no such input.
+            If the run of the outcome is unknown, or there is no such input.
 
         Examples
         --------
@@ -524,7 +524,7 @@ class Outcome:
         return self._known_run("turns").turns(self._input(i), 0)
 
     def _known_run(self, what: str) -> Run:
-        """How it was run; ValueError where that is not known, or nobody asks anybody."""
+        """The run; ValueError if it is unknown, or has no queries."""
         if self.run is None:
             raise ValueError(
                 f"{what} needs an outcome of Slush, Snowflake or Snowball, in which participants take turns"
@@ -537,7 +537,7 @@ class Outcome:
             raise ValueError(f"i must satisfy 0 <= i < {inputs}, the number of inputs: got i={i}")
         return int(i)
 
-    # ---- what it came to ---------------------------------------------------------------------
+    # ---- decisions ----- ---------------------------------------------------------------------
 
     @cached_property
     def voters(self) -> Ints:
@@ -550,11 +550,11 @@ class Outcome:
     def counts(self) -> Ints:
         """(input, class): how many honest participants hold each class."""
         held = self.decisions[..., self.honest, :]
-        return np.stack([(held == colour).sum(axis=-2) for colour in range(self.classes)], axis=-1)
+        return np.stack([(held == c).sum(axis=-2) for c in range(self.classes)], axis=-1)
 
     @cached_property
     def _answer(self) -> Decided:
-        return held_by_most(self.counts, self.voters)
+        return majority_class(self.counts, self.voters)
 
     @property
     def decision(self) -> Ints:
@@ -578,13 +578,13 @@ class Outcome:
         """
         if self.labels is None:
             raise ValueError(
-                "answers needs to know what the classes are called, as the outcome of an estimator does: "
+                "answers needs the names of the classes, which outcomes of estimators have: "
                 "compare(..., labels=), or dataclasses.replace(outcome, labels=)"
             )
         labels = self.labels.tolist() if isinstance(self.labels, np.ndarray) else self.labels
         called = np.full(self.classes + 1, None, dtype=object)  # the last, which -1 names, stays None
-        for colour, label in enumerate(labels):
-            called[colour] = label
+        for c, label in enumerate(labels):
+            called[c] = label
         return np.asarray(called[self.decision])
 
     @cached_property
@@ -682,7 +682,7 @@ def share_right(decision: npt.ArrayLike, truth: npt.ArrayLike, tied: npt.ArrayLi
     array(0.5)
     >>> share_right([[0, 1, 1], [0, 0, 1]], truth=[0, 1, -1])
     array([1. , 0.5])
-    >>> tied = [[False, False], [True, True]]  # on the second input the two colours are tied
+    >>> tied = [[False, False], [True, True]]  # on the second input the two classes are tied
     >>> share_right([0, -1], truth=[0, 1], tied=tied)
     array(0.75)
     """
@@ -783,9 +783,9 @@ def laplace_accuracy(right: npt.ArrayLike, total: npt.ArrayLike, classes: int = 
     Parameters
     ----------
     right : array-like of int
-        How many answers were right.
+        Right answers.
     total : array-like of int
-        How many answers there were.
+        All answers.
     classes : int, default 2
         The number of classes, C.
 
@@ -831,7 +831,7 @@ def log_odds(p: npt.ArrayLike, classes: int = 2, *, doubt: float = LEAST_DOUBT) 
     Examples
     --------
     >>> from folkmoot.outcome import log_odds
-    >>> log_odds([0.5, 0.9, 0.1]).round(2)  # a voter that is mostly wrong counts against its colour
+    >>> log_odds([0.5, 0.9, 0.1]).round(2)  # a voter that is mostly wrong counts against its class
     array([ 0. ,  2.2, -2.2])
     """
     classes = checks.integer("classes", classes, least=2)
@@ -879,9 +879,9 @@ def wilson_bound(right: npt.ArrayLike, total: npt.ArrayLike, deviations: float) 
     Parameters
     ----------
     right : array-like of float
-        How many were right.
+        Right answers.
     total : array-like of float
-        How many there were.
+        All answers.
     deviations : float
         Distance of the bound from the share, in standard deviations: 1.645 is a lower bound that holds in 95%
         of all cases, -1.645 an upper one.

@@ -1,10 +1,10 @@
-"""The vocabulary of a vote, shared by every layer (section 2.3.1 of the paper).
+"""Votes: classes, tables and their checks, for every layer (section 2.3.1 of the paper).
 
 A class is an integer ``0..C-1``. In the two-class theory blue is the right answer and red the
 wrong one, so the state of the network is the number of blue participants.
 
-Probabilities are handed in on 256 levels, 8 bits each. A level is one of 256 equal cells and stands for its
-middle, so no probability is 0 or 1: nobody rules a class out, and every logarithm is finite.
+Probabilities are rounded to 256 levels of 8 bits. A level is one of 256 equal cells and stands for its
+middle, so no probability is 0 or 1, and every logarithm is finite.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ NO_VOTE: Final = -1  # abstains, or has no answer yet
 RED: Final = 0
 BLUE: Final = 1
 
-Colour: TypeAlias = int
-# How many of the k answers to one query named each class; without a vote answers are counted nowhere.
+Vote: TypeAlias = int
+# How many of the k answers to one query named each class; silence is not counted.
 Tally: TypeAlias = Sequence[int]
-# What a participant without a vote on an input does there: it talks and may adopt a class, or takes no part.
+# Whether a participant without a vote on an input takes part there and may adopt a class.
 Missing: TypeAlias = Literal["present", "absent"]
 # One row per participant, one column per input.
 Votes: TypeAlias = Ints
@@ -129,7 +129,7 @@ def check_keys(keys: npt.ArrayLike, inputs: int) -> Ints:
 
 
 def check_missing(missing: Missing) -> Missing:
-    """The behaviour of those without a vote, or ValueError if it is none of both."""
+    """``missing``, or ValueError if it is neither "present" nor "absent"."""
     if missing not in get_args(Missing):
         raise ValueError(f"missing must be 'present' or 'absent': got {missing!r}")
     return missing

@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from folkmoot.adversaries import ATTACKS, BALLOT_ATTACKS, Adversary, Knows, Sees, Sleeper, handed_in
-from folkmoot.adversaries.interface import tabulated, wrong
+from folkmoot.adversaries import Sleeper
+from folkmoot.adversaries.interface import Adversary, Knows, Sees, handed_in, tabulated, wrong
+from folkmoot.adversaries.naming import ATTACKS, BALLOT_ATTACKS
 
 # attack: answer to (seen, vote, truth) with three colours
 ANSWERS: dict[str, Callable[[int, int, int], int]] = {

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from folkmoot import Slush, deliberate
-from folkmoot.adversaries import Knows, Sees, Steadfast, colluding_votes, stealthy_votes
+from folkmoot.adversaries import colluding_votes
+from folkmoot.adversaries.behaviours import Steadfast, stealthy_votes
+from folkmoot.adversaries.interface import Knows, Sees
 
 
 def test_a_clique_tells_one_story_unrelated_to_the_truth() -> None:

@@ -10,18 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from folkmoot.adversaries import (
-    ATTACKS,
-    NUMBER_ATTACKS,
-    Adversary,
-    ConstantNumber,
-    Edge,
-    FarAway,
-    Knows,
-    NumberAdversary,
-    NumbersSeen,
-    RandomNumber,
-)
+from folkmoot.adversaries import FarAway
+from folkmoot.adversaries.behaviours import ConstantNumber, Edge, RandomNumber
+from folkmoot.adversaries.interface import Adversary, Knows, NumberAdversary, NumbersSeen
+from folkmoot.adversaries.naming import ATTACKS, NUMBER_ATTACKS
 
 Floats = npt.NDArray[np.float64]
 # attack: answer to (low, high, draw), one number

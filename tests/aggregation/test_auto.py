@@ -8,9 +8,11 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeClassifier
 
-from folkmoot.aggregation import Auto, DawidSkene, Known, PeerReview, Rows, aggregate
+from folkmoot.aggregation import Auto, DawidSkene, Known, PeerReview, Rows
+from folkmoot.aggregation.aggregating import aggregate
 from folkmoot.arrays import Ints
-from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
+from folkmoot.learning.classifier import ConsensusClassifier
+from folkmoot.learning.regressor import ConsensusRegressor
 
 
 def voters(seed: int, n: int, p: float, liars: int, on_rows: bool) -> tuple[Rows, Ints, Ints]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from folkmoot.aggregation import DawidSkene, HoldoutTrust, Known, OwnAggregation, PeerReview, Rows, aggregate
+from folkmoot.aggregation import DawidSkene, HoldoutTrust, Known, PeerReview, Rows
+from folkmoot.aggregation.aggregating import aggregate
 from folkmoot.aggregation.gold import review_gold
+from folkmoot.aggregation.interface import OwnAggregation
 from folkmoot.arrays import Ints
 from support.crowds import UNLIKE, dense_crowd, unlike_crowd
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from folkmoot.aggregation import AGGREGATIONS, PeerReview, Plurality, Weighted, aggregation_called, gold_known
+from folkmoot.aggregation import PeerReview, Plurality, Weighted, gold_known
+from folkmoot.aggregation.naming import AGGREGATIONS, aggregation_called
 
 
 @pytest.mark.parametrize("name", sorted(AGGREGATIONS))

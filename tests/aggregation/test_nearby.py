@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from folkmoot.aggregation import Known, PeerReview, Rows, aggregate
+from folkmoot.aggregation import Known, PeerReview, Rows
+from folkmoot.aggregation.aggregating import aggregate
 from folkmoot.aggregation.nearby import Nearby
 from folkmoot.aggregation.panel import centred
 from folkmoot.aggregation.space import Space, space_of

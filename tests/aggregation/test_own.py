@@ -15,16 +15,9 @@ from sklearn.linear_model import LogisticRegression
 from experiments.mechanism.frozen import Setting, measured
 from experiments.mechanism.frozen import settings as frozen
 from folkmoot import Council, aggregate, deliberate
-from folkmoot.aggregation import (
-    HoldoutTrust,
-    Known,
-    Listen,
-    OwnAggregation,
-    PeerReview,
-    Plurality,
-    Rows,
-    watching,
-)
+from folkmoot.aggregation import HoldoutTrust, Known, Listen, PeerReview, Plurality, Rows
+from folkmoot.aggregation.interface import OwnAggregation
+from folkmoot.aggregation.own import watching
 from folkmoot.aggregation.panel import mixture
 from folkmoot.arrays import Floats
 from folkmoot.outlook import QuorumSet

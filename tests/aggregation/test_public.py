@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from folkmoot import aggregate
-from folkmoot.aggregation import Aggregation, DawidSkene, Median, Plurality, Pool, TrimmedMean, Weighted
+from folkmoot.aggregation import DawidSkene, Median, Plurality, Pool, TrimmedMean, Weighted
+from folkmoot.aggregation.interface import Aggregation
 from folkmoot.votes import Votes
 from support.strategies import Renamed, renamed_tables, vote_tables
 

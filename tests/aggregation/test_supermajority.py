@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from folkmoot.aggregation import Plurality, Weighted, aggregate
+from folkmoot.aggregation import Plurality, Weighted
+from folkmoot.aggregation.aggregating import aggregate
 from folkmoot.checks import required_votes
 from folkmoot.outcome import log_odds
 from folkmoot.theory import majority_accuracy

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from folkmoot import Everyone, Others, Slush, Snowball, Snowflake, deliberate
-from folkmoot.adversaries import Adversary, ConstantClass, Silent
+from folkmoot.adversaries import ConstantClass, Silent
+from folkmoot.adversaries.interface import Adversary
 from folkmoot.outcome import Schedule
 from support.oracles import simulation as oracle
 from support.statistics_of_agreement import assert_law, counted

@@ -19,7 +19,6 @@ from scipy.stats import chi2_contingency
 import folkmoot
 from folkmoot import Everyone, Neighbours, Others, Slush, Snowball, Snowflake
 from folkmoot.adversaries import (
-    Adversary,
     ConstantClass,
     Copycat,
     Equivocating,
@@ -28,8 +27,9 @@ from folkmoot.adversaries import (
     Silent,
     Stalling,
 )
+from folkmoot.adversaries.interface import Adversary
 from folkmoot.outcome import Schedule
-from folkmoot.protocols import SnowProtocol
+from folkmoot.protocols.snow import SnowProtocol
 from support.oracles import simulation as oracle
 from support.statistics_of_agreement import P_BOUND, assert_law, assert_rate, counted
 

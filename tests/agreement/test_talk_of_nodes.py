@@ -15,7 +15,7 @@ import pytest
 from folkmoot import Others, Slush, Snowball, deliberate
 from folkmoot.node.review import ballots_of
 from folkmoot.node.session.terms import Terms
-from folkmoot.protocols import SnowProtocol
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.theory import SlushChain
 from support.node.world import Node, Weather, World
 from support.statistics_of_agreement import assert_mean

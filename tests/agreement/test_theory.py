@@ -12,7 +12,8 @@ import numpy.typing as npt
 import pytest
 
 from folkmoot import Slush, deliberate
-from folkmoot.adversaries import Adversary, PerfectlyMalicious, Silent
+from folkmoot.adversaries import PerfectlyMalicious, Silent
+from folkmoot.adversaries.interface import Adversary
 from folkmoot.outcome import Outcome
 from folkmoot.theory import LocalSlushChain
 from support.statistics_of_agreement import assert_law, assert_mean, assert_rate, counted

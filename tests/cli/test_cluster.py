@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from folkmoot import cluster, read_partitions
 from folkmoot.arrays import Ints
-from folkmoot.clustering import evidence_accumulation
+from folkmoot.clustering.consensus_partitions import evidence_accumulation
 from support.command import assert_refused, run, run_json
 from support.planted import planted
 

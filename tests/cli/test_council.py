@@ -135,14 +135,20 @@ def test_a_key_that_is_not_set_is_one_line(server: ScriptedServer, tmp_path: Pat
         (written("http://x", "a", "b", more="colour = 1\n"), "member a in council.toml may have name"),
         (written("http://x", "a", "b", more='choose = "best"\n'), "member a in council.toml: choose must be"),
         (written("http://x", "a", "b", more="timeout = -1\n"), "member a in council.toml: timeout must"),
+        (written("http://x", "a", "b", more='timeout = "5"\n'), "member a in council.toml: timeout must"),
+        (written("http://x", "a", "b", more="seed = 1.5\n"), "member a in council.toml: seed must be an"),
+        (written("http://x", "a", "b", more='prompt = "{age}?"\n'), "a in council.toml: prompt names {age}"),
+        (written("http://x", "a", "b", more='prompt = "{input} {"\n'), "prompt must have every { closed"),
         (written("http://x", "a", "b", head='choose = "best"\n'), "council.toml: choose must be 'own-model'"),
         (written("http://x", "a", "b", head="faults = 7\n"), "council.toml: faults must be"),
+        (written("http://x", "a", "b", head="least = 3\n"), "council.toml: least must be at most the number"),
         (written("http://x", "a", "b", head='seconds = "x"\n'), "council.toml: seconds must be"),
         ('[[member]]\nname = "a"\nmodel = "m"\n[[member]]\n', "member a in council.toml must have name"),
     ],
     ids=[
         "no TOML", "empty", "no tables", "one", "key", "twice", "address", "name", "member's key",
-        "member's choose", "timeout", "choose", "faults", "seconds", "missing",
+        "member's choose", "timeout", "timeout as text", "seed", "place", "brace",
+        "choose", "faults", "least", "seconds", "missing",
     ],
 )  # fmt: skip
 def test_a_wrong_file_is_one_line(

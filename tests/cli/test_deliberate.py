@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 
 from folkmoot import Slush, StrongConfidence, deliberate, read_votes
-from folkmoot.aggregation import DawidSkene, Known, aggregate, aggregation_called
+from folkmoot.aggregation import DawidSkene, Known
+from folkmoot.aggregation.aggregating import aggregate
+from folkmoot.aggregation.naming import aggregation_called
 from support.command import assert_refused, run, run_json
 from support.crowds import sparse_crowd, write_crowd
 from support.oracles.ties import fair_accuracy
@@ -223,7 +225,7 @@ def test_out_and_plot(files: tuple[Path, Path], tmp_path: Path) -> None:
 def test_play_writes_the_talk_with_names_of_tasks_and_workers(
     files: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    path = tmp_path / "talk.html"
+    path = tmp_path / "deliberation.html"
     result = deliberately(
         files[0], "--truth", files[1], *SLUSH, "--malicious", 2, "--repeats", 2, "--play", path
     )
@@ -234,7 +236,7 @@ def test_play_writes_the_talk_with_names_of_tasks_and_workers(
     table = read_votes(*files)
     [moot] = data["moots"]
     assert moot["names"] == list(table.workers)
-    assert list(moot["liars"].values()) == ["PerfectlyMalicious()"] * 2
+    assert list(moot["malicious"].values()) == ["PerfectlyMalicious()"] * 2
     assert table.truth is not None
     for each in data["inputs"]:
         assert each["truth"] == table.truth[list(table.tasks).index(each["name"])]
@@ -312,7 +314,7 @@ def test_bad_vote_files(tmp_path: Path, content: str, message: str) -> None:
         (["--attack", "ddos"], "--attack must be one of malicious, constant"),
         (["--malicious", "21"], "< n: got --malicious 21, n=21"),
         (["--k", "5"], "--k is for protocols with rounds: add --protocol slush"),
-        (["--play", "talk.html"], "--play is for protocols with rounds: add --protocol slush"),
+        (["--play", "deliberation.html"], "--play is for protocols with rounds: add --protocol slush"),
         (["--believe", "mean"], "--believe mean is for numbers, and"),
         (["--malicious", "3"], "--attack malicious must know the truth: give --truth TRUTH.csv"),
         ([*SLUSH, "--k", "21"], "1 <= k <= n-1 when the asker does not ask itself: got --k 21, n=21"),
@@ -330,7 +332,10 @@ def test_bad_vote_files(tmp_path: Path, content: str, message: str) -> None:
         ([*SLUSH, "--rounds", "99999999999999999999"], "rounds <= 1,000,000,000"),
         (["--plot", "picture.txt"], "--plot must name a file ending in"),
         (["--play", "talk.pdf"], "--play must name a file ending in .html, .htm: got talk.pdf"),
-        (["--play", "nowhere/talk.html"], "--play must name a file in a folder that exists: there is no"),
+        (
+            ["--play", "nowhere/deliberation.html"],
+            "--play must name a file in a folder that exists: there is no",
+        ),
         (["--out", "nowhere/out.csv"], "there is no nowhere"),
         (["--truth", "missing.csv"], "missing.csv: No such file or directory"),
     ],

@@ -67,7 +67,7 @@ def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     talks = held_in(page)
     moots = {moot["name"]: moot for moot in talks["moots"]}
     assert list(moots) == ["Slush, nobody malicious", "Slush, 30 malicious"]
-    assert [len(moot["liars"]) for moot in moots.values()] == [0, 30]
+    assert [len(moot["malicious"]) for moot in moots.values()] == [0, 30]
     assert [moot["score"]["right"] > 0.5 for moot in moots.values()] == [True, False]
     assert len(talks["inputs"]) == 24
     assert all(each["image"].startswith("data:image/png") for each in talks["inputs"])

@@ -14,8 +14,8 @@ from folkmoot import Slush
 from folkmoot.aggregation import HoldoutTrust, PeerReview
 from folkmoot.cli.output import print_table
 from folkmoot.datasets import read_table
-from folkmoot.learning import ConsensusClassifier
 from folkmoot.learning.base_learners import for_table, models_for
+from folkmoot.learning.classifier import ConsensusClassifier
 from support.command import assert_refused, run, run_json
 from support.process import start
 

@@ -20,8 +20,9 @@ from sklearn.preprocessing import StandardScaler
 from folkmoot.aggregation import PeerReview
 from folkmoot.cli.learn_checks import new_folder
 from folkmoot.datasets import read_table
-from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
 from folkmoot.learning.base_learners import for_table, models_for
+from folkmoot.learning.classifier import ConsensusClassifier
+from folkmoot.learning.regressor import ConsensusRegressor
 from support.command import assert_refused, run, run_json
 
 

@@ -41,7 +41,7 @@ def test_json_has_everything() -> None:
 def test_the_table_says_it_in_words() -> None:
     out = run("plan", "--n", 40, "--malicious", 5, "--p", 0.8).stdout
     assert out.startswith("40 participants, 5 Byzantine, right with 0.8 on average, 2 labels, 100 inputs")
-    assert "everybody tells everybody once: 1,560 messages" in out
+    assert "all send their votes to all: 1,560 messages" in out
     assert "that is cheaper, and gives the majority" in out
     assert "snowflake, beta 3" in out
     assert "±" in out

@@ -21,8 +21,9 @@ from folkmoot import Snowball, StrongConfidence
 from folkmoot.aggregation import HoldoutTrust, PeerReview, Plurality, Pool
 from folkmoot.cli.output import collected_warnings
 from folkmoot.datasets import read_table
-from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
 from folkmoot.learning.base_learners import for_table, models_for
+from folkmoot.learning.classifier import ConsensusClassifier
+from folkmoot.learning.regressor import ConsensusRegressor
 from folkmoot.runs.learned import LearnedMoot, read_moot
 from support.command import assert_refused, run, run_json
 

@@ -9,15 +9,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from folkmoot import Clustering, ClusteringWarning, cluster
+from folkmoot import cluster
 from folkmoot.arrays import Ints
-from folkmoot.clustering import (
-    PARTITION_ATTACKS,
-    CliquePartition,
-    bipartite_consensus,
-    evidence_accumulation,
-    partitions_handed_in,
-)
+from folkmoot.clustering.adversaries import PARTITION_ATTACKS, ColludingPartition, partitions_handed_in
+from folkmoot.clustering.clustering import Clustering, ClusteringWarning
+from folkmoot.clustering.consensus_partitions import bipartite_consensus, evidence_accumulation
 from support.planted import planted
 
 N, LIARS = 15, 8
@@ -42,7 +38,7 @@ def test_nobody_lies(setting: tuple[Ints, Ints]) -> None:
     result = settled(None)
     assert result.unanimous
     assert result.rounds <= 3
-    assert result.anchored.all()
+    assert result.judges.all()
     score = adjusted_rand_score(truth, result.labels)
     for rule in (evidence_accumulation, bipartite_consensus):
         assert score >= adjusted_rand_score(truth, rule(partitions, 5)) - 0.02
@@ -62,13 +58,15 @@ def test_more_than_half_lie(setting: tuple[Ints, Ints], name: str) -> None:
     assert min(adjusted_rand_score(truth, result.held[i]) for i in honest) > 0.8
     assert result.unanimous
     assert result.rounds <= 3
-    assert not result.anchored[list(BYZANTINE)].any()
+    assert not result.judges[list(BYZANTINE)].any()
     assert (result.held[list(BYZANTINE)] == -1).all()
 
 
 def test_a_centre_follows_the_clique(setting: tuple[Ints, Ints]) -> None:
     partitions, truth = setting
-    handed = partitions_handed_in(partitions, dict.fromkeys(BYZANTINE, CliquePartition()), clusters=5, seed=3)
+    handed = partitions_handed_in(
+        partitions, dict.fromkeys(BYZANTINE, ColludingPartition()), clusters=5, seed=3
+    )
     for rule in (evidence_accumulation, bipartite_consensus):
         assert adjusted_rand_score(truth, rule(handed, 5)) < 0.1
 
@@ -76,10 +74,12 @@ def test_a_centre_follows_the_clique(setting: tuple[Ints, Ints]) -> None:
 def test_who_lies_need_not_be_known(setting: tuple[Ints, Ints]) -> None:
     """Clique members that follow the rule from their lie hold it to the end, and are one voice in labels."""
     partitions, truth = setting
-    handed = partitions_handed_in(partitions, dict.fromkeys(BYZANTINE, CliquePartition()), clusters=5, seed=3)
+    handed = partitions_handed_in(
+        partitions, dict.fromkeys(BYZANTINE, ColludingPartition()), clusters=5, seed=3
+    )
     result = cluster(handed, 5)
     assert adjusted_rand_score(truth, result.labels) > 0.8
-    assert result.voices[list(BYZANTINE)].sum() == pytest.approx(1, abs=0.01)
+    assert result.effective_votes[list(BYZANTINE)].sum() == pytest.approx(1, abs=0.01)
     assert not result.weights[:7, 7:].any()
     assert (result.likeness[7:] < 0.05).all()
 
@@ -87,9 +87,9 @@ def test_who_lies_need_not_be_known(setting: tuple[Ints, Ints]) -> None:
 def test_honest_participants_that_are_alike_are_no_copies_to_a_reader_from_outside() -> None:
     """Ten of fifteen are nearly right, so that they are alike; five reveal noisy copies of one lie."""
     partitions, truth = planted(N, 400, 5, 0.1, seed=7)
-    liars = dict.fromkeys(range(10, N), CliquePartition(noise=0.2))
+    liars = dict.fromkeys(range(10, N), ColludingPartition(noise=0.2))
     result = cluster(partitions_handed_in(partitions, liars, clusters=5, seed=3), 5)
-    assert result.voices[:10].sum() < result.voices[10:].sum()  # as participants listen
+    assert result.effective_votes[:10].sum() < result.effective_votes[10:].sum()  # as participants listen
     assert adjusted_rand_score(truth, result.labels) > 0.95
 
 
@@ -103,7 +103,7 @@ def test_names_of_clusters_and_participants_mean_nothing(setting: tuple[Ints, In
     assert (first.agreement == second.agreement).all()
     assert (first.held[order] == second.held).all()
     assert (first.weights[np.ix_(order, order)] == second.weights).all()
-    assert (first.voices[order] == second.voices).all()
+    assert (first.effective_votes[order] == second.effective_votes).all()
 
 
 def test_objects_that_some_have_not_seen() -> None:
@@ -131,24 +131,24 @@ def test_weights_by_hand() -> None:
     assert Revealed.of(numbered(partitions)).first_weights(0) == pytest.approx(expected)
 
 
-def test_two_camps_that_are_level_on_one_object_take_the_partition_most_like_what_was_revealed() -> None:
+def test_two_groups_that_are_tied_on_one_object_take_the_partition_most_like_what_was_revealed() -> None:
     from folkmoot.clustering.listening import Revealed
-    from folkmoot.clustering.talking import talk
+    from folkmoot.clustering.rounds import agree
 
     one = np.repeat([0, 1], 10)
     other = np.where(np.arange(20) == 3, 1, one)
     said = np.stack([one, one, one, other, other, other])
     said[np.arange(6), np.arange(10, 16)] = 0  # each with a mistake of its own
-    said[4, 3] = 0  # four of six put object 3 where the first camp does
+    said[4, 3] = 0  # four of six put object 3 where the first group does
     held = np.stack([one, one, one, other, other, other])
-    camps = np.where(np.kron(np.eye(2), np.ones((3, 3))) > 0, 1.9, 0.9)  # each camp believes itself more
+    weights = np.where(np.kron(np.eye(2), np.ones((3, 3))) > 0, 1.9, 0.9)  # each group trusts itself more
     everybody, revealed = np.arange(6), Revealed.of(said)
     like = [sum(adjusted_rand_score(each, mine) for each in said) for mine in (one, other)]
     assert like[0] > like[1]
-    level = talk(held, camps, everybody, everybody, 2, revealed)
-    assert not level.unanimous
-    assert (level.held == held).all()  # object by object neither camp gives way
-    found = talk(held, camps, everybody, everybody, 10, revealed)
+    tied = agree(held, weights, everybody, everybody, 2, revealed)
+    assert not tied.unanimous
+    assert (tied.held == held).all()  # object by object neither group gives way
+    found = agree(held, weights, everybody, everybody, 10, revealed)
     assert (found.unanimous, found.rounds) == (True, 3)
     assert (found.held == one).all()
 
@@ -210,7 +210,7 @@ def test_everybody_different() -> None:
     partitions = np.random.default_rng(11).integers(0, 4, (8, 300))
     with pytest.warns(ClusteringWarning, match="no participant found enough others to agree with"):
         result = cluster(partitions, 4)
-    assert not result.anchored.any()
+    assert not result.judges.any()
     assert (result.labels >= 0).all()
 
 
@@ -226,8 +226,8 @@ def test_a_participant_with_one_cluster_changes_nothing(setting: tuple[Ints, Int
     more = np.vstack([partitions, np.zeros((1, 400), dtype=np.int64)])
     result = cluster(more, 5)
     assert adjusted_rand_score(result.labels, settled(None).labels) == 1
-    assert not result.anchored[-1]
-    assert result.anchored[:-1].all()
+    assert not result.judges[-1]
+    assert result.judges[:-1].all()
     assert adjusted_rand_score(truth, result.labels) > 0.9
 
 
@@ -244,20 +244,20 @@ def test_other_bad_input(setting: tuple[Ints, Ints]) -> None:
     with pytest.raises(ValueError, match="rounds >= 1"):
         cluster(partitions, 5, rounds=0)
     with pytest.raises(ValueError, match=r"participants 0..14: got 15"):
-        cluster(partitions, 5, adversaries={15: CliquePartition()})
+        cluster(partitions, 5, adversaries={15: ColludingPartition()})
     with pytest.raises(TypeError, match="must map participants to PartitionAdversary"):
         cluster(partitions, 5, adversaries={0: "clique"})  # type: ignore[dict-item]
     with pytest.raises(ValueError, match="byzantine < n"):
         cluster(partitions, 5, adversaries=15)
     with pytest.raises(ValueError, match="at least one honest"):
-        cluster(partitions, 5, adversaries=dict.fromkeys(range(N), CliquePartition()))
+        cluster(partitions, 5, adversaries=dict.fromkeys(range(N), ColludingPartition()))
     with pytest.raises(ValueError, match=r"names must hold one for each participant \(15\): got 2"):
         cluster(partitions, 5, names=["a", "b"])
 
 
 def test_a_number_of_adversaries_is_a_clique_at_the_end(setting: tuple[Ints, Ints]) -> None:
     partitions, _ = setting
-    liars = dict.fromkeys(range(9, 15), CliquePartition())
+    liars = dict.fromkeys(range(9, 15), ColludingPartition())
     first, second = cluster(partitions, 5, adversaries=6), cluster(partitions, 5, adversaries=liars)
     assert (first.labels == second.labels).all()
     assert first.honest.tolist() == [True] * 9 + [False] * 6
@@ -268,7 +268,7 @@ def test_two_participants_are_told_that_they_cannot_judge() -> None:
         warnings.simplefilter("always")
         result = cluster([[0, 0, 1, 1, 2, 2, 2, 0], [0, 0, 1, 1, 2, 2, 1, 0]], 3)
     assert len(said) == 1
-    assert not result.anchored.any()
+    assert not result.judges.any()
 
 
 def test_how_it_is_told() -> None:
@@ -276,7 +276,7 @@ def test_how_it_is_told() -> None:
     text = str(result)
     assert "15 participants, 400 objects: 5 clusters" in text
     assert "unanimous: all 7 that count hold it" in text
-    assert "7 of 7 anchored" in text
+    assert "7 of 7 can judge" in text
     told = result.to_dict()
     assert told["labels"] == result.labels.tolist()
     assert told["clusters"] == 5

@@ -8,8 +8,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 
 from folkmoot.arrays import Floats, Ints
-from folkmoot.clustering import bipartite_consensus, evidence_accumulation
-from folkmoot.clustering.consensus_partitions import Bipartite
+from folkmoot.clustering.consensus_partitions import Bipartite, bipartite_consensus, evidence_accumulation
 from folkmoot.votes import numbered
 from support.planted import planted
 

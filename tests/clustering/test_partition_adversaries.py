@@ -7,10 +7,10 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from folkmoot.arrays import Ints
-from folkmoot.clustering import (
+from folkmoot.clustering.adversaries import (
     PARTITION_ATTACKS,
-    CliquePartition,
-    LiarsView,
+    ColludingPartition,
+    MaliciousView,
     MergedPartition,
     ShiftedPartition,
     partitions_handed_in,
@@ -61,29 +61,29 @@ def test_how_alike_lies_are(honest: Ints, name: str, among: str, least: float, m
 
 def test_shares_are_kept() -> None:
     own = np.arange(10_000) % 4
-    view = LiarsView(own, own[None], 4, shared=5, private=6)
+    view = MaliciousView(own, own[None], 4, shared=5, private=6)
     assert (ShiftedPartition(0.3).reveal(view) != own).mean() == pytest.approx(0.3, abs=0.02)
-    shared = CliquePartition().reveal(view)
-    assert (CliquePartition(0.2).reveal(view) != shared).mean() == pytest.approx(0.15, abs=0.02)
+    shared = ColludingPartition().reveal(view)
+    assert (ColludingPartition(0.2).reveal(view) != shared).mean() == pytest.approx(0.15, abs=0.02)
     assert sorted(set(MergedPartition().reveal(view))) == [0, 1]
 
 
 def test_the_talk_of_a_turncoat_is_the_lie_of_the_clique(honest: Ints) -> None:
-    view = LiarsView(honest[0], honest[:2], 4, shared=5, private=6)
+    view = MaliciousView(honest[0], honest[:2], 4, shared=5, private=6)
     turncoat = PARTITION_ATTACKS["adaptive"]
-    assert (turncoat.announce(view) == CliquePartition().reveal(view)).all()
+    assert (turncoat.announce(view) == ColludingPartition().reveal(view)).all()
 
 
 @pytest.mark.parametrize("name", PARTITION_ATTACKS)
 def test_gaps_do_not_give_liars_away(name: str) -> None:
     own = np.array([0, 1, -1, 1, -1, 0])
-    view = LiarsView(own, own[None], 2, shared=0, private=1)
+    view = MaliciousView(own, own[None], 2, shared=0, private=1)
     for said in (PARTITION_ATTACKS[name].reveal(view), PARTITION_ATTACKS[name].announce(view)):
         assert ((said < 0) == (own < 0)).all()
 
 
 def test_bad_shares() -> None:
     with pytest.raises(ValueError, match="0 <= noise <= 1"):
-        CliquePartition(noise=2)
+        ColludingPartition(noise=2)
     with pytest.raises(ValueError, match="0 <= share <= 1"):
         ShiftedPartition(share=-1)

@@ -12,19 +12,12 @@ import pytest
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, mean_squared_error, r2_score
 
 from folkmoot import Council, Slush, Snowball, deliberate, read_votes
-from folkmoot.adversaries import ConstantNumber, PerfectlyMalicious, Silent
-from folkmoot.aggregation import (
-    DawidSkene,
-    FinalVotes,
-    Known,
-    Median,
-    OwnAggregation,
-    Plurality,
-    Pool,
-    TrimmedMean,
-)
+from folkmoot.adversaries import PerfectlyMalicious, Silent
+from folkmoot.adversaries.behaviours import ConstantNumber
+from folkmoot.aggregation import DawidSkene, Known, Median, Plurality, Pool, TrimmedMean
+from folkmoot.aggregation.interface import FinalVotes, OwnAggregation
 from folkmoot.arrays import Array, Ints
-from folkmoot.comparing import compare, report_on
+from folkmoot.comparing.comparing import compare, report_on
 from folkmoot.votes import NO_VOTE
 
 

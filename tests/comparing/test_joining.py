@@ -11,7 +11,8 @@ import pytest
 from scipy.stats import binomtest
 from sklearn.metrics import root_mean_squared_error
 
-from folkmoot.comparing import ACCURACY, ERROR, compare_alone
+from folkmoot.comparing.joining import compare_alone
+from folkmoot.comparing.metric import ACCURACY, ERROR
 
 RNG = np.random.default_rng(0)
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from folkmoot.datasets import DownloadError, load_femnist, load_heart
-from folkmoot.datasets.download import cache_folder
+from folkmoot.datasets import load_femnist, load_heart
+from folkmoot.datasets.download import DownloadError, cache_folder
 from support.femnist_samples import make_rows, write_parquet
 from support.shared_data import HEART, needs
 

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from folkmoot.datasets import MootData, load_femnist
+from folkmoot.datasets import load_femnist
+from folkmoot.datasets.moot_data import MootData
 from support.femnist_samples import Row, make_rows, write_leaf, write_parquet
 from support.shared_data import FEMNIST, needs
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from folkmoot.datasets import MootData
+from folkmoot.datasets.moot_data import MootData
 
 X = np.arange(8.0).reshape(4, 2)
 Y = np.array([1, 0, 1, 1])

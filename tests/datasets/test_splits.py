@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from folkmoot.datasets import Split, split_by_group, split_dirichlet, split_quantity, split_shards
+from folkmoot.datasets import split_by_group, split_dirichlet, split_quantity, split_shards
+from folkmoot.datasets.splits import Split
 
 labels = st.lists(st.integers(0, 5), min_size=1, max_size=80)
 

@@ -10,7 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from folkmoot.datasets import beta_accuracies, beta_parameters, beta_votes, group_votes, homogeneous_votes
+from folkmoot.datasets import beta_votes, group_votes, homogeneous_votes
+from folkmoot.datasets.synthetic import beta_accuracies, beta_parameters
 
 
 @given(st.floats(0.01, 0.99), st.floats(0.001, 0.999))

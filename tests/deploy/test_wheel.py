@@ -209,6 +209,16 @@ votes = {"task": [1, 1, 2, 2], "worker": ["a", "b"] * 2, "label": [0, 0, 1, 1]}
 pq.write_table(pa.table(votes), "votes.parquet")
 print("yes" if len(read_votes(Path("votes.parquet")).workers) == 2 else "no")
 """,
+    "embedding": """
+from folkmoot.aggregation.texts import candidates
+from folkmoot.texts.choosing import nearest
+from folkmoot.texts.embedding import local_embedding
+odd = "The docks came to life later"
+texts = ["The doctor came too late", "A physician arrived after the hour", "The surgeon was not on time", odd]
+found = candidates(dict(enumerate(texts)))
+print(local_embedding().words)
+print("no" if found[nearest(found).best].text == odd else "yes")
+""",
     "gpu": _CUDA,
     "gpu12": _CUDA,
     "onnx": """

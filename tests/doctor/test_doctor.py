@@ -31,7 +31,7 @@ from support.ports import held_port
 
 ROOT = Path(__file__).parents[2]
 MODEL = "folkmoot.files.terminal:printable"  # any function
-CONTRIBUTORS = {"dev", "docs"}  # extras of the checkout, which no command asks a user for
+CONTRIBUTORS = {"dev", "docs", "language-model"}  # extras of the checkout, which no command asks a user for
 
 
 @pytest.fixture
@@ -212,7 +212,7 @@ def test_a_gpu_is_told_where_there_is_cupy(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(cuda, "why_not", lambda: "CUDA finds no GPU: nvidia-smi should list one")
     assert machine._gpu() == Finding(
-        "GPU", "note", "talks are played on the processor: CUDA finds no GPU: nvidia-smi should list one"
+        "GPU", "note", "deliberations run on the processor: CUDA finds no GPU: nvidia-smi should list one"
     )
     monkeypatch.setattr(cuda, "why_not", lambda: None)
     monkeypatch.setattr(cuda, "cuda", lambda: type("Some", (), {"name": "NVIDIA H200"})())

@@ -20,7 +20,7 @@ from experiments.clusters.agreed_clusters import (
 from experiments.clusters.objects import CANCER, DIGITS, FEMNIST, load, partitions
 from experiments.experiment import cells_of
 from folkmoot import cluster
-from folkmoot.clustering import CliquePartition, partitions_handed_in
+from folkmoot.clustering.adversaries import ColludingPartition, partitions_handed_in
 
 pytestmark = pytest.mark.slow
 
@@ -59,7 +59,7 @@ def test_who_lies_is_known_or_not_as_in_two_runs_of_cluster(found: ClustersResul
     things = load(CANCER, None, 3, 120)
     said = partitions(things, 7, 40, 3)
     order = np.random.default_rng([3, 4]).permutation(7).tolist()
-    liars = dict.fromkeys(order[:4], CliquePartition())
+    liars = dict.fromkeys(order[:4], ColludingPartition())
     known = cluster(said, 2, adversaries=liars, seed=3)
     unknown = cluster(partitions_handed_in(said, liars, clusters=2, seed=3), 2)
     point = found.points[1]

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from experiments.femnist.writers import choose, group, notes_on_groups, sizes_of_test_sets
-from folkmoot.datasets import femnist_counts, load_femnist
+from folkmoot.datasets import load_femnist
+from folkmoot.datasets.femnist import femnist_counts
 from support.femnist_samples import make_rows, write_parquet
 
 pytestmark = pytest.mark.slow

@@ -34,9 +34,9 @@ from experiments.improvement.points import (
     story_of,
 )
 from experiments.improvement.writers import LOGISTIC, Setting, Voted, Writers, draw, vote, who_takes_part
-from folkmoot.learning.check_rows import shown_places
 from folkmoot.learning.own_rows import OwnRows
 from folkmoot.learning.pseudo_labels import agree_on_labels
+from folkmoot.learning.validation_rows import places_to_show
 from folkmoot.votes import NO_VOTE
 from support.femnist_samples import make_rows, write_parquet
 
@@ -102,7 +102,7 @@ def test_rows_that_are_not_shown_are_heard_of_by_nobody(drawn: Writers, voted: V
     some = np.random.default_rng([drawn.seed, 13])
     shown = np.concatenate(
         [
-            rows[shown_places(drawn.y[rows], 5, some)]
+            rows[places_to_show(drawn.y[rows], 5, some)]
             for rows in (np.arange(i * ROWS, (i + 1) * ROWS) for i in range(N))
         ]
     )

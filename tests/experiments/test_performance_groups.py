@@ -17,7 +17,8 @@ from experiments.theory.performance_groups import (
     gaps,
     sufficient,
 )
-from folkmoot.theory import SlushChain, performance_groups_bound
+from folkmoot.theory import SlushChain
+from folkmoot.theory.bounds import performance_groups_bound
 from support.oracles import exact as oracle
 
 pytestmark = pytest.mark.slow

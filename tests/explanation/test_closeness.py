@@ -9,7 +9,7 @@ import pytest
 
 from folkmoot import Everyone, Slush, Snowball, deliberate, explain
 from folkmoot.adversaries import ConstantClass, Silent
-from folkmoot.explanation import Closeness
+from folkmoot.explanation.closeness import Closeness
 from support.oracles import simulation as oracle
 
 

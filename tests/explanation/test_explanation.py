@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from folkmoot import Outcome, Slush, Snowball, deliberate, explain
 from folkmoot.adversaries import PerfectlyMalicious, Silent
-from folkmoot.explanation import Explanation
+from folkmoot.explanation.explanation import Explanation
 
 NAMES = ["ann", "bob", "cid", "dora", "eve", "finn", "gus"]
 LABELS = ["benign", "malignant"]
@@ -53,10 +53,13 @@ def test_facts_follow_from_the_turns() -> None:
     why = explain(outcome, 0)
     assert why.answer == LABELS[outcome.decision[0]] == "benign"
     assert why.runner_up == "malignant"
-    assert [(voice.name, voice.voted, voice.counts, voice.part) for voice in why.voices] == [
-        (name, LABELS[vote], 1.0, "talks") for name, vote in zip(NAMES, VOTES[:, 0], strict=True)
+    assert [
+        (participant.name, participant.voted, participant.counts, participant.part)
+        for participant in why.participants
+    ] == [(name, LABELS[vote], 1.0, "follows") for name, vote in zip(NAMES, VOTES[:, 0], strict=True)]
+    assert [participant.holds for participant in why.participants] == [
+        LABELS[c] for c in outcome.decisions[:, 0]
     ]
-    assert [voice.holds for voice in why.voices] == [LABELS[c] for c in outcome.decisions[:, 0]]
     assert why.counted_by == "equal"
     turns = [turn for turn in outcome.turns(0) if turn.before != turn.after]
     assert why.changes is not None
@@ -113,7 +116,7 @@ def test_undecided_says_what_was_missing() -> None:
         "all first votes.",
     )
     nobody = explain(talk([[-1], [-1], [-1]], Slush(2, 2), missing="absent"), 0)
-    assert "nobody voted, nobody talked" in nobody.sentence
+    assert "nobody voted, nobody took part" in nobody.sentence
     assert "nobody that follows the protocol voted on it" in nobody.missing[0]
     assert "undecided" in str(nobody)
     assert nobody.to_html()
@@ -127,7 +130,9 @@ def test_several_repetitions_are_the_first() -> None:
         why = explain(outcome, i)
         first = int(outcome.decision[0, i])
         assert why.answer == (None if first < 0 else LABELS[first])
-        assert [voice.holds for voice in why.voices] == [LABELS[c] for c in outcome.decisions[0, :, i]]
+        assert [participant.holds for participant in why.participants] == [
+            LABELS[c] for c in outcome.decisions[0, :, i]
+        ]
 
 
 def test_what_is_explained_is_what_was_answered() -> None:
@@ -139,11 +144,15 @@ def test_what_is_explained_is_what_was_answered() -> None:
         colour = int(outcome.decision[i])
         assert why.answer == (None if colour < 0 else LABELS[colour])
         assert why.changes is not None
-        held = dict(zip((voice.name for voice in why.voices), votes[:, i].tolist(), strict=True))
+        held = dict(
+            zip((participant.name for participant in why.participants), votes[:, i].tolist(), strict=True)
+        )
         for change in why.changes:
             assert LABELS[held[change.name]] == change.before
             held[change.name] = LABELS.index(change.after)
-        assert [LABELS[held[voice.name]] for voice in why.voices] == [voice.holds for voice in why.voices]
+        assert [LABELS[held[participant.name]] for participant in why.participants] == [
+            participant.holds for participant in why.participants
+        ]
         same += bool(why.changes)
     assert same > 10
 
@@ -154,14 +163,14 @@ def test_liars_and_silence() -> None:
         votes, Slush(6, 4), adversaries={7: PerfectlyMalicious(), 8: Silent()}, truth=[0], record=True
     )
     why = explain(outcome, 0)
-    assert [voice.part for voice in why.voices] == ["talks"] * 7 + ["lies"] * 2
-    assert why.voices[7].note == "does not follow the protocol: PerfectlyMalicious"
-    assert why.voices[7].holds is None
+    assert [participant.part for participant in why.participants] == ["follows"] * 7 + ["lies"] * 2
+    assert why.participants[7].note == "does not follow the protocol: PerfectlyMalicious"
+    assert why.participants[7].holds is None
     turns = outcome.turns(0)
     times = sum(8 in turn.asked for turn in turns)
     assert times > 0
     words = "1 answer" if times == 1 else f"{times} answers"
-    assert [(each.name, each.why) for each in why.unheard] == [
+    assert [(each.name, each.why) for each in why.uncounted] == [
         ("participant 8", f"{words} that named no label")
     ]
     assert "that follow the protocol" in why.sentence
@@ -171,11 +180,11 @@ def test_absent_and_failed_do_not_count() -> None:
     votes = np.array([[0], [0], [1], [-1], [-1]])
     outcome = replace(talk(votes, missing="absent"), faults={4: "predict raised ValueError"})
     why = explain(outcome, 0)
-    assert [voice.part for voice in why.voices] == ["talks"] * 3 + ["absent", "failed"]
-    assert [(each.name, each.why) for each in why.unheard] == [
+    assert [participant.part for participant in why.participants] == ["follows"] * 3 + ["absent", "failed"]
+    assert [(each.name, each.why) for each in why.uncounted] == [
         ("dora", "no vote on this input"), ("eve", "could not answer"),
     ]  # fmt: skip
-    assert [voice.counts for voice in why.voices] == [1, 1, 1, 0, 0]
+    assert [participant.counts for participant in why.participants] == [1, 1, 1, 0, 0]
     assert "could not answer: predict raised ValueError" in str(why)
 
 
@@ -183,9 +192,9 @@ def test_weights_are_told() -> None:
     weights = [1.0, 0.5, 0.0, 0.5, 1.0, 0.5, 0.5]
     why = explain(talk(protocol=Snowball(4, 3, 2, weights=weights)), 0)
     assert why.counted_by == "weight"
-    assert [voice.counts for voice in why.voices] == weights
+    assert [participant.counts for participant in why.participants] == weights
     assert "ann 1, bob 0.5, cid 0, dora 0.5" in str(why)
-    assert ("cid", "weight 0") in [(each.name, each.why) for each in why.unheard]
+    assert ("cid", "weight 0") in [(each.name, each.why) for each in why.uncounted]
 
 
 HOSTILE = [
@@ -238,7 +247,9 @@ def test_json_has_the_same_facts() -> None:
     why = hostile()
     facts = json.loads(json.dumps(why.to_dict()))
     assert facts["answer"] == why.answer
-    assert [voice["name"] for voice in facts["voices"]] == [voice.name for voice in why.voices]
+    assert [participant["name"] for participant in facts["voices"]] == [
+        participant.name for participant in why.participants
+    ]
     assert why.changes is not None
     assert len(facts["changes"]) == len(why.changes)
     assert facts["changes"][0]["answers"][0]["name"] == why.changes[0].answers[0].name

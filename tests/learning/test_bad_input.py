@@ -15,7 +15,9 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from folkmoot import Slush, StrongConfidence
-from folkmoot.learning import ConsensusClassifier, ConsensusRegressor, ParticipantWarning
+from folkmoot.learning.classifier import ConsensusClassifier
+from folkmoot.learning.participants import ParticipantWarning
+from folkmoot.learning.regressor import ConsensusRegressor
 from support.models import Broken
 
 RNG = np.random.default_rng(0)

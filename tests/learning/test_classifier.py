@@ -21,8 +21,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from folkmoot import Council, Slush, Snowball, StrongConfidence
-from folkmoot.aggregation import DawidSkene, Median, Plurality, Pool, aggregate
-from folkmoot.learning import ConsensusClassifier
+from folkmoot.aggregation import DawidSkene, Median, Plurality, Pool
+from folkmoot.aggregation.aggregating import aggregate
+from folkmoot.learning.classifier import ConsensusClassifier
 from folkmoot.learning.participants import ParticipantWarning
 
 MODELS = [LogisticRegression(max_iter=200), KNeighborsClassifier(3), GaussianNB()]
@@ -283,7 +284,7 @@ def test_what_is_explained_is_what_was_answered() -> None:
         assert why.answer == said[decided.argmax()]
         left = np.flatnonzero(~decided)
         if left.size:
-            assert "all the same" in str(moot.why(X[900:], int(left[0])))
+            assert "predict still names" in str(moot.why(X[900:], int(left[0])))
 
 
 @parametrize_with_checks(  # type: ignore[untyped-decorator]

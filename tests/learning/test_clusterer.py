@@ -15,9 +15,10 @@ from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from folkmoot import ClusteringWarning, ConsensusClusterer, cluster
-from folkmoot.clustering import CliquePartition, RandomPartition
-from folkmoot.learning import ParticipantWarning
+from folkmoot import ConsensusClusterer, cluster
+from folkmoot.clustering.adversaries import ColludingPartition, RandomPartition
+from folkmoot.clustering.clustering import ClusteringWarning
+from folkmoot.learning.participants import ParticipantWarning
 
 X, Y = make_blobs(240, 6, centers=4, cluster_std=2.5, random_state=5)
 MEANS = [KMeans(4, n_init=1)] * 7
@@ -39,7 +40,7 @@ def test_it_is_the_function_on_what_the_models_say(fitted: ConsensusClusterer) -
 
 
 def test_half_lie() -> None:
-    liars = {f"kmeans-{i}": CliquePartition() for i in (1, 3, 4, 6)}
+    liars = {f"kmeans-{i}": ColludingPartition() for i in (1, 3, 4, 6)}
     moot = ConsensusClusterer(MEANS, 4, columns=COLUMNS, adversaries=liars, random_state=0).fit(X)
     assert moot.clustering_.honest.tolist() == [False, True, False, False, True, False, True]
     assert adjusted_rand_score(Y, moot.labels_) > 0.8

@@ -12,8 +12,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from folkmoot import Slush, compare
 from folkmoot.aggregation import HoldoutTrust, PeerReview, Pool
-from folkmoot.learning import ConsensusClassifier
-from folkmoot.learning.talk import ProtocolWarning
+from folkmoot.learning.classifier import ConsensusClassifier
+from folkmoot.learning.snow_rounds import ProtocolWarning
 
 X, Y = load_digits(return_X_y=True)
 GROUPS = np.arange(1000) % 10

@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 from folkmoot import ConsensusClassifier
 from folkmoot.adversaries import ConstantClass
 from folkmoot.datasets import load_digits_moot, load_femnist
-from folkmoot.learning import ParticipantWarning
+from folkmoot.learning.participants import ParticipantWarning
 from support.shared_data import FEMNIST, needs
 
 PARTICIPANTS = 12

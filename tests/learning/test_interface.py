@@ -22,7 +22,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from folkmoot import Slush, Snowball
-from folkmoot.learning import ConsensusClassifier
+from folkmoot.learning.classifier import ConsensusClassifier
 from support.models import Witness
 
 RNG = np.random.default_rng(0)

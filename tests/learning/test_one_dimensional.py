@@ -20,7 +20,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
 from folkmoot.aggregation import HoldoutTrust, PeerReview
-from folkmoot.learning import ConsensusClassifier
+from folkmoot.learning.classifier import ConsensusClassifier
 
 GOOD = ["fresh", "warm", "kind", "sunny", "sweet", "calm"]
 BAD = ["stale", "cold", "rude", "rainy", "bitter", "loud"]

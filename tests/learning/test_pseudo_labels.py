@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot.comparing import ACCURACY
+from folkmoot.comparing.metric import ACCURACY
 from folkmoot.learning.own_rows import OwnRows, speaks_against
 from folkmoot.learning.pseudo_labels import (
     PSEUDO_COUNTS,

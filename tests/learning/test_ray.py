@@ -12,7 +12,7 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.naive_bayes import GaussianNB
 
-from folkmoot.learning import ConsensusClassifier
+from folkmoot.learning.classifier import ConsensusClassifier
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 

@@ -13,8 +13,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from folkmoot.aggregation import HoldoutTrust, Known, Mean, Median, Plurality, Rows, TrimmedMean
-from folkmoot.learning import ConsensusRegressor
 from folkmoot.learning.participants import ParticipantWarning
+from folkmoot.learning.regressor import ConsensusRegressor
 from folkmoot.simulation.council import CouncilOutcome
 
 

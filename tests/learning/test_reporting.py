@@ -13,8 +13,10 @@ from sklearn.naive_bayes import GaussianNB
 
 from folkmoot import Slush
 from folkmoot.aggregation import Median, PeerReview
-from folkmoot.datasets import MootData, load_digits_moot
-from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
+from folkmoot.datasets import load_digits_moot
+from folkmoot.datasets.moot_data import MootData
+from folkmoot.learning.classifier import ConsensusClassifier
+from folkmoot.learning.regressor import ConsensusRegressor
 from folkmoot.learning.reporting import reports
 
 

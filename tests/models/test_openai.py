@@ -27,12 +27,13 @@ from sklearn.base import clone
 
 import folkmoot.models.posting as posting
 from folkmoot import ConsensusClassifier
-from folkmoot.models import OpenAIModel, Usage
+from folkmoot.models import OpenAIModel
 from folkmoot.models.labels import pairs_of
 from folkmoot.models.parsing import CUT, REFUSED, Token, by_normal, chances_in, label_in
 from folkmoot.models.posting import NONSENSE, TOO_SLOW, UNREACHED
 from folkmoot.models.posting import REFUSED as HTTP_REFUSED
 from folkmoot.models.remote import OTHER
+from folkmoot.models.usage import Usage
 from support.scripted_models import INJECTION, ScriptedServer, scripted_server
 
 LABELS = ["spam", "ham"]
@@ -347,6 +348,12 @@ def test_a_missing_key_is_one_clear_line(server: ScriptedServer, monkeypatch: py
         ({"labels": ["yes", "Yes."]}, "labels must differ"),
         ({"answer": "regex"}, "answer must be 'label' or 'first-line' or 'json'"),
         ({"timeout": 0}, "timeout must be"),
+        ({"timeout": "5"}, "timeout must be a positive number of seconds: got timeout='5'"),
+        ({"temperature": "hot"}, "temperature must be a number from 0 on: got temperature='hot'"),
+        ({"temperature": -1}, "temperature must be a number from 0 on"),
+        ({"system": 3}, "system must be text: got system=3"),
+        ({"prompt": 3}, "prompt must be text: got prompt=3"),
+        ({"extra": 3}, "extra must be members of a request by name: got extra=3"),
         ({"parallel": 0}, "parallel must satisfy parallel >= 1"),
         ({"prompt": "Say {labels}"}, "prompt must have a place for the input"),
         ({"prompt": "{input} {"}, "prompt must have every { closed"),

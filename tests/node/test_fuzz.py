@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import folkmoot
-from folkmoot.node.rosters.frames import OfRosters
 from folkmoot.node.session import frames
 from folkmoot.node.wire import messages as m
+from folkmoot.node.wire.messages import OfRosters
 from support.node.moot import Moot, model
 from support.node.mutated import mutated
 from support.node.readers import Reader, readers

@@ -18,7 +18,7 @@ from folkmoot.node.client import NodeAwayError, NodeRefusal
 from folkmoot.node.session.frames import Told, read
 from folkmoot.node.session.statement import NIL, Kind
 from folkmoot.node.wire.messages import SESSION, kind_of
-from folkmoot.testing.liars import Liar, TwoFaced
+from folkmoot.testing.malicious import MaliciousMember, TwoFaced
 
 SECONDS = 60.0  # of patience, on any machine
 MODELS = """
@@ -35,7 +35,7 @@ member0, member1, member2, member3, member4 = map(member, range(5))
 """
 
 
-class Dying(Liar):
+class Dying(MaliciousMember):
     """Is killed as soon as its first precommit to a set of reveals is on its way to one peer."""
 
     def twisted(self, peer: bytes, told: Told) -> Told | None:  # noqa: ARG002

@@ -9,7 +9,7 @@ import pytest
 
 from folkmoot.node.review import ballots_of
 from folkmoot.node.session.terms import Terms
-from folkmoot.protocols import PROTOCOLS
+from folkmoot.protocols.naming import PROTOCOLS
 from support.node.world import Node, Weather, World
 
 LABELS = ("a", "b", "c")

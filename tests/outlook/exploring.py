@@ -101,13 +101,13 @@ def _fired(ballots: StatedBallots, kind: str, phase: Phase, n: int, x: int) -> S
 def _ballots(states: list[tuple[int, ...]], counters: int) -> StatedBallots:
     ballots = StatedBallots.none(counters, 1, len(states))
     table = np.array(states, dtype=np.int8).T
-    ballots.said[:, :, 0] = table[:-1].reshape(len(PHASES), counters, -1)
+    ballots.statements[:, :, 0] = table[:-1].reshape(len(PHASES), counters, -1)
     ballots.counter[0] = table[-1]
     return ballots
 
 
 def _rows(ballots: StatedBallots) -> list[tuple[int, ...]]:
-    said = ballots.said[:, :, 0].reshape(-1, ballots.counter.shape[1])
+    said = ballots.statements[:, :, 0].reshape(-1, ballots.counter.shape[1])
     return [tuple(row) for row in np.concatenate([said, ballots.counter]).T.tolist()]
 
 

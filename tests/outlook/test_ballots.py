@@ -23,7 +23,7 @@ def one(**said: tuple[int, int]) -> StatedBallots:
     ballots = StatedBallots.none(3, 1, 1)
     phases = {"prepare": PREPARE, "prepared": PREPARED, "commit": COMMIT, "committed": COMMITTED}
     for phase, (counter, label) in said.items():
-        ballots.said[phases[phase], counter - 1, 0, 0] = label
+        ballots.statements[phases[phase], counter - 1, 0, 0] = label
     ballots.counter[:] = max((counter for counter, _ in said.values()), default=0)
     return ballots
 
@@ -53,7 +53,7 @@ def test_a_commit_is_voted_for_only_if_nothing_speaks_against_it() -> None:
     assert not one(prepare=(1, 0)).vote_commit(1, 0, YES).any()  # it has not accepted it itself
     assert not one(prepare=(2, 1), prepared=(1, 0)).vote_commit(1, 0, YES).any()  # it has voted against it
     later = one(prepare=(1, 0), prepared=(1, 0))
-    later.said[PREPARED, 1] = 1
+    later.statements[PREPARED, 1] = 1
     assert not later.vote_commit(1, 0, YES).any()
 
 
@@ -64,20 +64,20 @@ def test_a_node_is_locked_until_another_label_is_prepared_later() -> None:
     assert one(committed=(2, 0), prepared=(1, 1)).locked() == 0
     ballots = one(commit=(1, 1))
     ballots.vote(2, np.zeros((1, 1)), YES)
-    assert ballots.said[PREPARE, 1] == 1
+    assert ballots.statements[PREPARE, 1] == 1
     free = one(prepared=(1, 1))
     free.vote(2, np.zeros((1, 1)), YES)
-    assert free.said[PREPARE, 1] == 0
+    assert free.statements[PREPARE, 1] == 0
 
 
 def test_a_node_votes_once_a_counter_and_may_vote_late() -> None:
     ballots = one()
     ballots.vote(1, np.full((1, 1), NONE), YES)
     assert ballots.counter == 1
-    assert ballots.said[PREPARE, 0] == NONE
+    assert ballots.statements[PREPARE, 0] == NONE
     ballots.vote(1, np.ones((1, 1)), YES)
     ballots.vote(1, np.zeros((1, 1)), YES)
-    assert ballots.said[PREPARE, 0] == 1
+    assert ballots.statements[PREPARE, 0] == 1
 
 
 def test_who_has_decided_votes_no_more() -> None:
@@ -86,7 +86,7 @@ def test_who_has_decided_votes_no_more() -> None:
     assert not ballots.decide(1, YES).any()
     ballots.vote(2, np.ones((1, 1)), YES)
     assert ballots.counter == 1
-    assert ballots.said[PREPARE, 1] == NONE
+    assert ballots.statements[PREPARE, 1] == NONE
 
 
 def test_more_says_less() -> None:

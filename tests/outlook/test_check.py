@@ -9,7 +9,9 @@ from typing import Any
 import matplotlib.image
 import pytest
 
-from folkmoot.outlook import NodeList, QuorumSet, QuorumSystem, analyse, propose, read_nodes
+from folkmoot.outlook import QuorumSet, QuorumSystem, analyse
+from folkmoot.outlook.node_list import NodeList, read_nodes
+from folkmoot.outlook.proposing import propose
 from outlook.systems import organisations
 from support.command import assert_refused, run
 from support.shared_data import NODE_LISTS, needs
@@ -70,9 +72,9 @@ def test_a_liar_outside_the_top_tier_is_found() -> None:
     """Eno follows; but if it misstates its set, SDF validator 1 has a quorum with it, the others theirs."""
     listed = read_nodes(NODE_LISTS / "correct.json")
     found = analyse(listed.system())
-    assert found.liars is not None
-    assert [[listed.title(key) for key in each] for each in found.liars] == [["Eno"]]
-    (liar,) = found.liars
+    assert found.misstating_sets is not None
+    assert [[listed.title(key) for key in each] for each in found.misstating_sets] == [["Eno"]]
+    (liar,) = found.misstating_sets
     assert not liar <= found.top_tier  # type: ignore[operator]
     for each in listed.system().minimal_splitting_sets():
         assert listed.system().splits_by_lying(each)

@@ -10,22 +10,14 @@ import numpy as np
 import pytest
 
 from folkmoot import deliberate, play
-from folkmoot.adversaries import (
-    ATTACKS,
-    BALLOT_ATTACKS,
-    Adversary,
-    ConstantClass,
-    Copycat,
-    Equivocating,
-    Misstating,
-    PerfectlyMalicious,
-    RandomClass,
-    Silent,
-)
-from folkmoot.outlook import FBA, QuorumSet, QuorumSystem, analyse, read_quorum_sets
+from folkmoot.adversaries import ConstantClass, Copycat, Equivocating, PerfectlyMalicious, RandomClass, Silent
+from folkmoot.adversaries.behaviours import Misstating
+from folkmoot.adversaries.interface import Adversary
+from folkmoot.adversaries.naming import ATTACKS, BALLOT_ATTACKS
+from folkmoot.outlook import FBA, QuorumSet, QuorumSystem, analyse
 from folkmoot.outlook.ballots import StatedBallots, patience
-from folkmoot.outlook.evidence import HeardStatements, ListeningNode
-from folkmoot.outlook.fba import turn
+from folkmoot.outlook.evidence import ListeningNode, ReceivedStatements
+from folkmoot.outlook.fba import read_quorum_sets, turn
 from folkmoot.protocols.sampling import Everyone
 
 NAMES = ("ada", "bo", "cy", "di", "ed", "flo", "gus")
@@ -66,14 +58,16 @@ def each_for_itself(
         for i, node in enumerate(nodes):
             at = before[[i]]
             due = (waited[[i]] >= patience(at)) & (at > 0) if now else np.ones((1, inputs), dtype=np.bool_)
-            told = StatedBallots(heard.said.copy(), before.copy(), heard.wanted.copy(), heard.decided.copy())
+            told = StatedBallots(
+                heard.statements.copy(), before.copy(), heard.wanted.copy(), heard.decided.copy()
+            )
             there = np.ones((1, inputs), dtype=np.bool_)
-            known = HeardStatements(
+            known = ReceivedStatements(
                 listening, np.array([i]), there, first.copy(), told, np.zeros(len(names), np.bool_)
             )
             turn(node, known, due, listening.named[[i]].astype(float), first[[i]], classes)
         for i, node in enumerate(nodes):
-            heard.said[:, :, i] = node.said[:, :, 0]
+            heard.statements[:, :, i] = node.statements[:, :, 0]
             heard.counter[i], heard.wanted[i] = node.counter[0], node.wanted[0]
         waited = np.where(heard.counter != before, 1, waited + 1)
     return np.concatenate([node.decided for node in nodes])

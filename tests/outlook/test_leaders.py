@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from folkmoot import Everyone, Neighbours, Others, Slush, deliberate, explain
-from folkmoot.adversaries import Adversary, ConstantClass, Silent
+from folkmoot.adversaries import ConstantClass, Silent
+from folkmoot.adversaries.interface import Adversary
 from folkmoot.outcome import Schedule
-from folkmoot.outlook import Leaders, leader_order, leader_sample
-from folkmoot.outlook.leaders import simulated_salts
-from folkmoot.outlook.talk import led
+from folkmoot.outlook import Leaders
+from folkmoot.outlook.leaders import leader_order, leader_sample, simulated_salts
+from folkmoot.outlook.rounds import led
 from support.oracles import simulation
 from support.oracles.leaders import law_of_leaders
 from support.statistics_of_agreement import assert_law, counted

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from folkmoot.outlook import NotFinishedError, QuorumSet, QuorumSystem
-from folkmoot.outlook.search import Clock, minimal_quorums
+from folkmoot.outlook import QuorumSet, QuorumSystem
+from folkmoot.outlook.search import Clock, NotFinishedError, minimal_quorums
 from outlook import brute_force as brute
 from outlook.systems import Sets, organisations, systems
 
@@ -45,7 +45,7 @@ def test_splitting_sets_and_disjoint_quorums_are_those_of_the_definitions(sets: 
     liars = [each for each in brute.subsets(named) if each and brute.disjoint(sets, each)]
     fewest = min((len(each) for each in liars), default=0)
     few = {each for each in liars if len(each) == fewest}
-    assert_same(system.smallest_liars(2), few if fewest <= 2 else set())
+    assert_same(system.smallest_misstating(2), few if fewest <= 2 else set())
 
 
 @settings(max_examples=DRAWS, deadline=None, derandomize=True)
@@ -127,7 +127,7 @@ def test_ten_thousand_nodes_that_wait_in_a_row_are_told_apart_at_once() -> None:
     shuffled = random.Random(1).sample(sorted(sets), len(sets))  # the row falls at once in any order
     assert QuorumSystem({name: sets[name] for name in shuffled}).is_blocking(["0", "1"])
     # Whoever is followed can tell its follower anything.
-    assert len(system.smallest_liars(1)) == 9_999
+    assert len(system.smallest_misstating(1)) == 9_999
 
 
 def test_sets_of_like_nodes_come_one_by_one() -> None:

@@ -155,7 +155,7 @@ def test_the_first_setting_can_be_given_to_the_moot() -> None:
 
 def test_what_cannot_be_planned_for_is_refused_in_one_line() -> None:
     moot, X, y = moot_of(voting="probabilities")
-    with pytest.raises(ValueError, match="plan_for is for talks about labels"):
+    with pytest.raises(ValueError, match="plan_for is for deliberation about labels"):
         plan_for(moot, X, y)
     with pytest.raises(
         TypeError, match="plan_for takes a fitted ConsensusClassifier: got ConsensusRegressor"

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from folkmoot import Slush, Snowflake, deliberate, plan
 from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.datasets import homogeneous_votes
-from folkmoot.planning import Plan, PlannedSetting
 from folkmoot.planning.candidates import queries
 from folkmoot.planning.crowd import Skilled
 from folkmoot.planning.evaluation import PlannedMoot
-from folkmoot.planning.setting import best_first
+from folkmoot.planning.plan_table import Plan
+from folkmoot.planning.setting import PlannedSetting, best_first
 from folkmoot.theory import SlushChain, majority_accuracy
 from support.oracles import planning as oracle
 from support.oracles.exact import poisson_binomial
@@ -221,7 +221,7 @@ def test_what_is_played_agrees_with_theory_within_four_standard_errors() -> None
     for n, f, p in ((15, 1, 0.7), (25, 3, 0.75)):
         moot = PlannedMoot(Skilled(p), n, f, 100, 0)
         for k, alpha, rounds in ((3, 2, 8), (9, 6, 6)):
-            played = moot.played(Slush(k, alpha), rounds)
+            played = moot.simulated(Slush(k, alpha), rounds)
             *_, exact = moot.slush_by_round(k, alpha, rounds)
             assert not played.exact
             assert played.standard_error is not None
@@ -250,7 +250,7 @@ def test_protocols_that_decide_are_simulated_and_marked() -> None:
 def test_messages_of_a_protocol_that_decides_are_those_of_a_shared_batch() -> None:
     """One query carries the batch, so its longest talk counts: at the most, and not far above."""
     moot = PlannedMoot(Skilled(0.75), 15, 1, 20, 0)
-    queries_planned = moot.played(Snowflake(5, 4, beta=5), 50).queries
+    queries_planned = moot.simulated(Snowflake(5, 4, beta=5), 50).queries
     found = []
     for seed in range(30):
         votes, truth, _ = homogeneous_votes(15, 0.75, 20, seed=seed)
@@ -266,7 +266,7 @@ def test_messages_of_a_protocol_that_decides_are_those_of_a_shared_batch() -> No
         )
         found.append(float(outcome.queries))
     assert np.mean(found) <= queries_planned <= 1.25 * np.mean(found)
-    alone = PlannedMoot(Skilled(0.75), 15, 1, 1, 0).played(Snowflake(5, 4, beta=5), 50).queries
+    alone = PlannedMoot(Skilled(0.75), 15, 1, 1, 0).simulated(Snowflake(5, 4, beta=5), 50).queries
     assert alone < queries_planned / 1.5
 
 

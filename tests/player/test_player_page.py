@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from folkmoot import Everyone, Outcome, Slush, Snowball, deliberate, play
-from folkmoot.adversaries import Adversary, PerfectlyMalicious, RandomClass
+from folkmoot.adversaries import PerfectlyMalicious, RandomClass
+from folkmoot.adversaries.interface import Adversary
 from support.browser import opened
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def first_votes(participants: int = 14, inputs: int = INPUTS, seed: int = 3) -> 
     return np.where(right, truth, rng.integers(0, 3, (participants, inputs))), truth
 
 
-def talk(**options: Any) -> Outcome:
+def outcome_of(**options: Any) -> Outcome:
     votes, truth = first_votes()
     protocol = options.pop("protocol", Slush(k=6, alpha=4))
     return deliberate(votes, protocol, truth=truth, record=True, rounds=12, seed=5, classes=3, **options)
@@ -66,11 +67,11 @@ def state(page: Page) -> dict[str, Any]:
 def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _, truth = first_votes()
     outcomes = {
-        "no liars": talk(),
-        "3 liars": talk(adversaries=liars(PerfectlyMalicious)),
-        "3 that throw dice": talk(adversaries=liars(RandomClass)),
+        "nobody malicious": outcome_of(),
+        "3 malicious": outcome_of(adversaries=liars(PerfectlyMalicious)),
+        "3 that throw dice": outcome_of(adversaries=liars(RandomClass)),
     }
-    path = tmp_path_factory.mktemp("player") / "talk.html"
+    path = tmp_path_factory.mktemp("player") / "deliberation.html"
     return play(outcomes, path, truth=truth, rows=np.arange(12.0).reshape(INPUTS, 2))
 
 
@@ -138,8 +139,8 @@ def test_inputs_moots_and_participants_are_chosen(browser: Browser, three: Path)
         assert state(page)["input"] == 3
         page.locator(".moots button").nth(1).click()
         assert state(page)["moot"] == 1
-        assert page.locator(".ring .liar").count() == 3
-        assert page.inner_text(".others .chosen th") == "3 liars"
+        assert page.locator(".ring .malicious").count() == 3
+        assert page.inner_text(".others .chosen th") == "3 malicious"
         page.locator("body").press("3")
         assert state(page)["moot"] == 2
         page.locator("body").press("End")
@@ -150,12 +151,12 @@ def test_inputs_moots_and_participants_are_chosen(browser: Browser, three: Path)
         page.locator("body").press("Escape")
         assert state(page)["who"] == -1
         page.select_option(".who", "9")
-        assert "#9 is a liar (RandomClass)" in page.inner_text(".one")
+        assert "#9 is malicious (RandomClass)" in page.inner_text(".one")
         assert page.evaluate("document.documentElement.scrollWidth") == 500
 
 
 WEIGHTS = np.random.default_rng(1).random(14)
-TALKS: dict[str, dict[str, Any]] = {
+OUTCOMES: dict[str, dict[str, Any]] = {
     "one at a time": {},
     "liars that throw dice": {"adversaries": liars(RandomClass)},
     "lockstep": {"schedule": "lockstep", "adversaries": liars(PerfectlyMalicious)},
@@ -171,11 +172,11 @@ def drawn(page: Page, i: int) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("kind", TALKS)
+@pytest.mark.parametrize("kind", OUTCOMES)
 def test_what_is_drawn_is_what_turns_say(browser: Browser, tmp_path: Path, kind: str) -> None:
-    outcome = talk(**TALKS[kind])
+    outcome = outcome_of(**OUTCOMES[kind])
     _, truth = first_votes()
-    path = play(outcome, tmp_path / "talk.html", truth=truth, inputs=range(INPUTS))
+    path = play(outcome, tmp_path / "deliberation.html", truth=truth, inputs=range(INPUTS))
     with opened(browser, path) as page:
         state(page)
         assert outcome.votes is not None
@@ -230,11 +231,11 @@ def test_what_is_drawn_is_what_turns_say(browser: Browser, tmp_path: Path, kind:
 def test_absent_participants_take_no_part(browser: Browser, tmp_path: Path) -> None:
     votes = [[1, 0], [1, 0], [0, 0], [-1, 1], [-1, -1]]
     outcome = deliberate(votes, Slush(k=4, alpha=3), missing="absent", record=True)
-    path = play(outcome, tmp_path / "talk.html", inputs=[0])
+    path = play(outcome, tmp_path / "deliberation.html", inputs=[0])
     with opened(browser, path) as page:
         state(page)
         page.locator("body").press("End")
-        assert page.inner_text(".needs") == "what is held by 3 participants"
+        assert page.inner_text(".needs") == "labels of 3 participants"
         assert page.inner_text(".said").startswith("The deliberation is over: 100% hold 1")
         frames = drawn(page, 0)
         assert all(frame["held"]["3"] == frame["held"]["4"] == NONE for frame in frames)

@@ -16,7 +16,7 @@ from folkmoot import Outcome, Slush, deliberate, play
 from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.player.document import part
 from folkmoot.player.page import SCRIPTS
-from folkmoot.player.playing import talks_to_play
+from folkmoot.player.playing import deliberations_to_play
 from folkmoot.report.curves import Curve, curves
 from folkmoot.report.page import Page as ReportPage
 from support.browser import listen, opened, violations
@@ -26,23 +26,27 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 
-def talks(participants: int = 12) -> tuple[dict[str, Outcome], Any]:
+def outcomes_and_truth(participants: int = 12) -> tuple[dict[str, Outcome], Any]:
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 4, 5)
     votes = np.where(rng.random((participants, 5)) < 0.5, truth, rng.integers(0, 4, (participants, 5)))
     options: dict[str, Any] = {"truth": truth, "classes": 4, "record": True}
     few = deliberate(votes, Slush(k=5, alpha=3), **options)
     many = deliberate(votes, Slush(k=5, alpha=3), adversaries={1: PerfectlyMalicious()}, **options)
-    return {"no liars": few, "1 liar": many}, truth
+    return {"nobody malicious": few, "1 malicious": many}, truth
 
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    outcomes, truth = talks()
+    outcomes, truth = outcomes_and_truth()
     images = np.random.default_rng(1).random((5, 8, 8))
     rows = np.arange(10.0).reshape(5, 2)
     return play(
-        outcomes, tmp_path_factory.mktemp("player") / "talk.html", truth=truth, images=images, rows=rows
+        outcomes,
+        tmp_path_factory.mktemp("player") / "deliberation.html",
+        truth=truth,
+        images=images,
+        rows=rows,
     )
 
 
@@ -51,7 +55,7 @@ def ready(page: Page) -> None:
 
 
 def test_what_others_wrote_stays_text(browser: Browser, tmp_path: Path) -> None:
-    outcomes, truth = talks()
+    outcomes, truth = outcomes_and_truth()
     names = [f"{word} {i}" for i, word in enumerate((HOSTILE * 2)[:12])]
     hostile = {
         word: replace(outcome, names=names, labels=HOSTILE[:4])
@@ -59,7 +63,7 @@ def test_what_others_wrote_stays_text(browser: Browser, tmp_path: Path) -> None:
     }
     path = play(
         hostile,
-        tmp_path / "talk.html",
+        tmp_path / "deliberation.html",
         truth=truth,
         rows=[[word, word] for word in HOSTILE[:5]],
         inputs=range(5),
@@ -157,10 +161,10 @@ def test_axe_finds_nothing(browser: Browser, plain: Path, report: Path, dark: bo
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report that opens with the player and goes on with curves, as that of the demo does."""
-    outcomes, truth = talks()
+    outcomes, truth = outcomes_and_truth()
     page = ReportPage("A <report>")
     page.text("Words.")
-    page.player(talks_to_play(outcomes, truth=truth))
+    page.player(deliberations_to_play(outcomes, truth=truth))
     page.heading("Curves")
     lines = [
         Curve("consensus", [(0, 0.9), (5, 0.85), (30, 0.8)], 0, "strong"),
@@ -210,7 +214,7 @@ def test_less_motion_is_heeded(browser: Browser, plain: Path) -> None:
 
 
 def test_in_a_notebook_it_can_do_nothing_but_run(browser: Browser, tmp_path: Path) -> None:
-    outcomes, truth = talks()
+    outcomes, truth = outcomes_and_truth()
     player = play(outcomes, truth=truth, title='A "title" & <more>')
     cell = tmp_path / "cell.html"
     cell.write_text(f"<!doctype html><title>notebook</title>{player._repr_html_()}", encoding="utf-8")

@@ -12,15 +12,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot import ConsensusClassifier, Council, Outcome, Player, Slush, deliberate, play
+from folkmoot import ConsensusClassifier, Council, Outcome, Slush, deliberate, play
 from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.player.images import data_addresses
+from folkmoot.player.page import Player
 from support.page_data import held_in
 
 VOTES = [[0, 0, 0, 0], [0, 0, 0, 1], [0, 1, 1, 1], [0, 1, 0, 1], [0, 1, 0, 1]]
 
 
-def talk(votes: Any = VOTES, **options: Any) -> Outcome:
+def outcome_of(votes: Any = VOTES, **options: Any) -> Outcome:
     return deliberate(votes, Slush(k=3, alpha=2), record=True, **options)
 
 
@@ -34,7 +35,7 @@ def names(player: Player) -> list[str]:
 
 def test_undecided_inputs_come_first_then_close_ones() -> None:
     # Leads of the first votes are 5, 1, 3 and 3.
-    outcome = talk()
+    outcome = outcome_of()
     assert (outcome.decision >= 0).all()
     assert names(play(outcome)) == ["input 1", "input 2", "input 3", "input 0"]
     assert names(play(outcome, inputs=2)) == ["input 1", "input 2"]
@@ -49,28 +50,28 @@ def test_undecided_inputs_come_first_then_close_ones() -> None:
     assert len(names(play(many, inputs=1000))) == 40
 
 
-def test_a_page_holds_first_votes_liars_and_scores() -> None:
+def test_a_page_holds_first_votes_adversaries_and_scores() -> None:
     truth = [0, 1, 0, -1]
     outcome = replace(
-        talk(adversaries={3: PerfectlyMalicious()}, truth=[0, 1, 0, 0]), names=["a", "b", "c", "d", "e"]
+        outcome_of(adversaries={3: PerfectlyMalicious()}, truth=[0, 1, 0, 0]), names=["a", "b", "c", "d", "e"]
     )
-    data = held_in(play({"one liar": outcome}, truth=truth, inputs=range(4), input_names="wxyz").html)
+    data = held_in(play({"one malicious": outcome}, truth=truth, inputs=range(4), input_names="wxyz").html)
     assert data["labels"] == ["0", "1"]
     assert [(each["name"], each["truth"]) for each in data["inputs"]] == [
         ("w", 0), ("x", 1), ("y", 0), ("z", -1),
     ]  # fmt: skip
     [moot] = data["moots"]
     assert moot["names"] == ["a", "b", "c", "d", "e"]
-    assert moot["liars"] == {"3": "PerfectlyMalicious()"}
+    assert moot["malicious"] == {"3": "PerfectlyMalicious()"}
     assert numbers(moot["honest"]) == [1, 1, 1, 0, 1]
     assert moot["rule"] == "Slush, k = 3, alpha = 2; seed 0"
     assert moot["score"] == {
         "right": outcome.accuracy(truth), "undecided": outcome.undecided, "inputs": 4,
     }  # fmt: skip
-    # The liar hands in what is wrong: 1, 0, 1, 1.
+    # The malicious participant hands in what is wrong: 1, 0, 1, 1.
     first = np.array(VOTES)
     first[3] = [1, 0, 1, 1]
-    for i, column in enumerate(moot["talks"]):
+    for i, column in enumerate(moot["runs"]):
         assert numbers(column["first"]) == first[:, i].tolist()
         zeros = int((first[:, i] == 0).sum())
         assert column["majority"] == {
@@ -81,7 +82,7 @@ def test_a_page_holds_first_votes_liars_and_scores() -> None:
 def test_rounds_that_change_nothing_are_left_out() -> None:
     # Two camps that never hear three equal answers from the other: nothing ever changes.
     outcome = deliberate([[0]] * 3 + [[1]] * 3, Slush(k=5, alpha=4), record=True, rounds=40)
-    [column] = held_in(play(outcome).html)["moots"][0]["talks"]
+    [column] = held_in(play(outcome).html)["moots"][0]["runs"]
     turns = outcome.turns(0)
     assert int(turns.round[-1]) == 40
     assert column["quiet"] == 37
@@ -115,11 +116,11 @@ def test_images_are_ink_on_paper_or_colours() -> None:
 
 
 def test_with_a_path_it_writes(tmp_path: Path) -> None:
-    path = play(talk(), tmp_path / "talk.html", title="A talk")
-    assert path == tmp_path / "talk.html"
+    path = play(outcome_of(), tmp_path / "deliberation.html", title="A deliberation")
+    assert path == tmp_path / "deliberation.html"
     page = path.read_text(encoding="utf-8")
-    assert "<h1>A talk</h1>" in page
-    assert page == play(talk(), title="A talk").html
+    assert "<h1>A deliberation</h1>" in page
+    assert page == play(outcome_of(), title="A deliberation").html
 
 
 def test_a_classifier_plays(tmp_path: Path) -> None:
@@ -133,7 +134,7 @@ def test_a_classifier_plays(tmp_path: Path) -> None:
     )
     outcome = moot.fit(X[:80], y[:80]).deliberate(X[80:], y[80:], adversaries=1)
     truth = np.searchsorted(moot.classes_, y[80:])
-    page = play(outcome, tmp_path / "talk.html", truth=truth, rows=X[80:], inputs=3)
+    page = play(outcome, tmp_path / "deliberation.html", truth=truth, rows=X[80:], inputs=3)
     data = held_in(page.read_text(encoding="utf-8"))
     assert data["labels"] == ["no", "yes"]
     shown = int(data["inputs"][0]["name"].split()[1])
@@ -158,18 +159,21 @@ def test_a_classifier_plays(tmp_path: Path) -> None:
         ({"truth": [0, 1, 2, 0]}, "truth[2] must satisfy -1 <= class < 2: got 2"),
         ({"truth": [0.5] * 4}, "truth must be integers: got an array of float64"),
         ({"input_names": ["a"]}, "input_names must hold one per input (4): got 1"),
-        ({"path": "nowhere/talk.html"}, "path must name a file in a folder that exists: there is no nowhere"),
-        ({"path": "."}, "path must name a file such as talk.html: . is a folder"),
+        (
+            {"path": "nowhere/deliberation.html"},
+            "path must name a file in a folder that exists: there is no nowhere",
+        ),
+        ({"path": "."}, "path must name a file such as deliberation.html: . is a folder"),
     ],
 )
 def test_one_line_for_what_cannot_be(options: dict[str, Any], message: str) -> None:
     with pytest.raises((ValueError, TypeError), match=re.escape(message)):
-        play(talk(), **options)
+        play(outcome_of(), **options)
 
 
 def test_one_line_for_what_cannot_be_played() -> None:
     turnless = deliberate(VOTES, Council())
-    for outcomes in (turnless, {"a": talk(), "b": turnless}):
+    for outcomes in (turnless, {"a": outcome_of(), "b": turnless}):
         with pytest.raises(ValueError, match=r"^play needs turns, and a council has none"):
             play(outcomes)
     with pytest.raises(ValueError, match="at least one Outcome: got none"):
@@ -177,9 +181,9 @@ def test_one_line_for_what_cannot_be_played() -> None:
     with pytest.raises(TypeError, match="must map names to outcomes: got 3 for 'a'"):
         play({"a": 3})  # type: ignore[dict-item]
     with pytest.raises(TypeError, match="must be an Outcome, or map names to outcomes"):
-        play([talk()])  # type: ignore[call-overload]
-    other = talk([row[:2] for row in VOTES])
+        play([outcome_of()])  # type: ignore[call-overload]
+    other = outcome_of([row[:2] for row in VOTES])
     with pytest.raises(ValueError, match="about the same inputs: 'b' has 2 inputs, another 4"):
-        play({"a": talk(), "b": other})
+        play({"a": outcome_of(), "b": other})
     with pytest.raises(ValueError, match="at most 1,000 participants can be drawn: got 1,001"):
         play(deliberate([[0, 1]] * 1001, Slush(k=3, alpha=2), record=True, rounds=1))

@@ -14,7 +14,7 @@ from folkmoot.protocols.machine import tabulate
     [
         (Slush(5, 3), 2, 3),
         (Slush(5, 3), 4, 5),
-        (Snowflake(5, 3, 4), 2, 1 + 2 * 5),  # uncoloured; per colour streaks 0..3 and decided
+        (Snowflake(5, 3, 4), 2, 1 + 2 * 5),  # voteless; per colour streaks 0..3 and decided
         (Snowflake(5, 3, 1), 3, 1 + 3 * 2),
     ],
 )
@@ -45,10 +45,10 @@ def test_every_walk_through_the_table_is_the_rule(protocol: Any) -> None:
             ahead = 0
             if won >= 0 and machine.asking[number]:
                 wins[won] += 1
-                held = machine.colour[number]
+                held = machine.class_of[number]
                 ahead = int(held < 0 or wins[won] > wins[held])
             state, number = protocol.react(state, won), machine.after[number, won + 1, ahead]
-            assert machine.colour[number] == protocol.colour(state)
+            assert machine.class_of[number] == protocol.class_of(state)
             assert machine.asking[number] == (not protocol.decided(state))
 
 

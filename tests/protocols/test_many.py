@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from folkmoot import Slush, Snowball, Snowflake
-from folkmoot.protocols import winner
 from folkmoot.protocols.many import Opinions, winners
+from folkmoot.protocols.snow import winner
 
 
 @given(
@@ -53,11 +53,11 @@ def test_opinions_on_a_batch_follow_the_rule_on_every_input(protocol: Any) -> No
         won = rng.choice(np.array([-1, 0, 0, 0, 1, 2, 3], dtype=np.int8), 60)
         opinions.react(won)
         states = [protocol.react(state, int(w)) for state, w in zip(states, won, strict=True)]
-        assert opinions.colours.tolist() == [protocol.colour(state) for state in states]
+        assert opinions.answers.tolist() == [protocol.class_of(state) for state in states]
         decided = [protocol.decided(state) for state in states]
         assert opinions.asking == (not all(decided))
         expected = [
-            protocol.colour(state) if done or not protocol.decides else -1
+            protocol.class_of(state) if done or not protocol.decides else -1
             for state, done in zip(states, decided, strict=True)
         ]
         assert opinions.decisions.tolist() == expected

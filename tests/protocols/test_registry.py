@@ -14,10 +14,11 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from folkmoot import Slush, Snowball, Snowflake, deliberate
-from folkmoot.learning import ConsensusClassifier
+from folkmoot.learning.classifier import ConsensusClassifier
 from folkmoot.node.session.terms import Terms
-from folkmoot.protocols import PROTOCOLS, SnowProtocol, named_protocol
-from folkmoot.votes import NO_VOTE, Colour, Votes
+from folkmoot.protocols.naming import PROTOCOLS, named_protocol
+from folkmoot.protocols.snow import SnowProtocol
+from folkmoot.votes import NO_VOTE, Vote, Votes
 from support.command import run, run_json
 from support.node.moot import Moot, model
 
@@ -27,8 +28,8 @@ N, INPUTS, ROUNDS = 5, 8, 12
 class Wait(NamedTuple):
     """A colour, another that has won lately, and how often in a row."""
 
-    colour: Colour
-    other: Colour = NO_VOTE
+    colour: Vote
+    other: Vote = NO_VOTE
     wins: int = 0
 
 
@@ -38,16 +39,16 @@ class Patient(SnowProtocol[Wait]):
 
     beta: int = 3
 
-    def start(self, colour: Colour) -> Wait:
-        return Wait(colour)
+    def start(self, vote: Vote) -> Wait:
+        return Wait(vote)
 
-    def react(self, state: Wait, won: Colour) -> Wait:
+    def react(self, state: Wait, won: Vote) -> Wait:
         if won in (NO_VOTE, state.colour):
             return Wait(state.colour)
         wins = state.wins + 1 if won == state.other else 1
         return Wait(won) if wins >= self.beta else Wait(state.colour, won, wins)
 
-    def colour(self, state: Wait) -> Colour:
+    def class_of(self, state: Wait) -> Vote:
         return state.colour
 
 

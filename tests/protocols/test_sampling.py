@@ -21,28 +21,28 @@ from support.oracles import exact as oracle
 
 
 @given(st.integers(1, 60), st.data())
-def test_log_tail_equals_exact_counts_for_any_set_of_counts(urn: int, data: st.DataObject) -> None:
-    k = data.draw(st.integers(1, urn))
+def test_log_tail_equals_exact_counts_for_any_set_of_counts(population: int, data: st.DataObject) -> None:
+    k = data.draw(st.integers(1, population))
     counts = data.draw(st.lists(st.booleans(), min_size=k + 1, max_size=k + 1))
-    marked = np.arange(urn + 1)
-    ours = log_tail(urn, k, np.array(counts), marked)
-    for x in range(urn + 1):
-        ways = sum(math.comb(x, j) * math.comb(urn - x, k - j) for j in range(k + 1) if counts[j])
-        assert ours[x] == pytest.approx(oracle.log_ratio(ways, math.comb(urn, k)), abs=1e-12)
+    marked = np.arange(population + 1)
+    ours = log_tail(population, k, np.array(counts), marked)
+    for x in range(population + 1):
+        ways = sum(math.comb(x, j) * math.comb(population - x, k - j) for j in range(k + 1) if counts[j])
+        assert ours[x] == pytest.approx(oracle.log_ratio(ways, math.comb(population, k)), abs=1e-12)
         assert ours[x] <= 0
 
 
 @given(st.integers(1, 200), st.data())
-def test_tails_are_the_exact_counts_to_some_roundings(urn: int, data: st.DataObject) -> None:
-    k = data.draw(st.integers(1, urn))
+def test_tails_are_the_exact_counts_to_some_roundings(population: int, data: st.DataObject) -> None:
+    k = data.draw(st.integers(1, population))
     row = st.lists(st.booleans(), min_size=k + 1, max_size=k + 1)
     counts = np.array(data.draw(st.lists(row, min_size=1, max_size=3)))
-    ours = tails(urn, k, counts, np.arange(urn + 1))
-    assert ours.shape == (len(counts), urn + 1)
+    ours = tails(population, k, counts, np.arange(population + 1))
+    assert ours.shape == (len(counts), population + 1)
     for row, allowed in zip(ours.tolist(), counts.tolist(), strict=True):
         for x, chance in enumerate(row):
-            ways = sum(math.comb(x, j) * math.comb(urn - x, k - j) for j in range(k + 1) if allowed[j])
-            exact = Fraction(ways, math.comb(urn, k))
+            ways = sum(math.comb(x, j) * math.comb(population - x, k - j) for j in range(k + 1) if allowed[j])
+            exact = Fraction(ways, math.comb(population, k))
             assert abs(Fraction(chance) - exact) <= exact * Fraction(8 * k + 8, 2**53)
 
 
@@ -66,12 +66,12 @@ def test_log_binomials_are_minus_infinity_where_there_is_no_choice() -> None:
 
 
 def test_urns() -> None:
-    assert Everyone().urn(10, 10) == 10
-    assert Others().urn(10, 9) == 9
+    assert Everyone().peer_count(10, 10) == 10
+    assert Others().peer_count(10, 9) == 9
     with pytest.raises(ValueError, match="1 <= k <= n: got k=11, n=10"):
-        Everyone().urn(10, 11)
+        Everyone().peer_count(10, 11)
     with pytest.raises(ValueError, match=r"1 <= k <= n-1 .*got k=10, n=10"):
-        Others().urn(10, 10)
+        Others().peer_count(10, 10)
 
 
 def test_neighbours_from_matrices_and_graphs() -> None:

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from folkmoot import Slush, Snowball, Snowflake, StrongConfidence
-from folkmoot.protocols import winner
-from folkmoot.protocols.snow import reaches
+from folkmoot.protocols.snow import reaches, winner
 from folkmoot.protocols.snowball import Ball, is_ahead
 from folkmoot.protocols.snowflake import Flake
 from folkmoot.simulation.kernels import rounds
@@ -45,7 +44,7 @@ def test_snowball_prefers_the_colour_of_most_wins() -> None:
     preferred = []
     for won in (1, NONE, 0, 0, NONE, 1, 1, 1):
         state = rule.react(state, won)
-        preferred.append(rule.colour(state))
+        preferred.append(rule.class_of(state))
     # wins after each: 1 (0,1); 0 (1,1) no change from 1; 0 (2,1) back to 0; 1 (2,2); 1 (2,3) to 1; decided
     assert preferred == [1, 1, 1, 0, 0, 0, 1, 1]
     assert rule.decided(state)

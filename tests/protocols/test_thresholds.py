@@ -11,7 +11,7 @@ import pytest
 
 from folkmoot import Slush, Snowball, Snowflake, StrongConfidence, deliberate
 from folkmoot.checks import default_query, least_alpha
-from folkmoot.protocols import SnowProtocol
+from folkmoot.protocols.snow import SnowProtocol
 
 
 def test_strong_confidence_is_the_least_threshold_of_its_definition() -> None:

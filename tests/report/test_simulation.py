@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.patches import Rectangle
 
 from folkmoot import Slush
-from folkmoot.comparing import compare
+from folkmoot.comparing.comparing import compare
 from folkmoot.report.deliberation_figure import deliberation
 
 

@@ -9,7 +9,8 @@ import pytest
 from matplotlib.axes import Axes
 
 from folkmoot.report import theory_figures as pictures
-from folkmoot.theory import SlushChain, chvatal_bound, majority_accuracy, threshold_accuracy
+from folkmoot.theory import SlushChain, majority_accuracy, threshold_accuracy
+from folkmoot.theory.bounds import chvatal_bound
 
 
 def lines(axes: Axes) -> dict[str, tuple[list[float], list[float]]]:

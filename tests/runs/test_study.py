@@ -7,10 +7,11 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from folkmoot.aggregation import PeerReview
-from folkmoot.datasets import MootData, load_digits_moot
-from folkmoot.learning import ConsensusClassifier
-from folkmoot.report.study_page import in_short, page, pictures, score_by_liars, table
-from folkmoot.runs.study import liar_counts, study
+from folkmoot.datasets import load_digits_moot
+from folkmoot.datasets.moot_data import MootData
+from folkmoot.learning.classifier import ConsensusClassifier
+from folkmoot.report.study_page import in_short, page, pictures, score_by_malicious, table
+from folkmoot.runs.study import malicious_counts, study
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,7 @@ from folkmoot.runs.study import liar_counts, study
     ],
 )
 def test_numbers_of_liars(participants: int, most: int | None, counts: list[int]) -> None:
-    assert liar_counts(participants, most) == counts
+    assert malicious_counts(participants, most) == counts
 
 
 def test_study() -> None:
@@ -44,7 +45,9 @@ def test_study() -> None:
     assert header == ["malicious", "0", "2"]
     by_name = {row[0]: row[1:] for row in rows}
     assert by_name["consensus"] == [f"{report.score():.4f}" for report in found.reports]
-    drawn = {str(line.get_label()): line.get_ydata() for line in score_by_liars(found).axes[0].get_lines()}
+    drawn = {
+        str(line.get_label()): line.get_ydata() for line in score_by_malicious(found).axes[0].get_lines()
+    }
     assert np.asarray(drawn["majority"]).tolist() == [report.score("majority") for report in found.reports]
     whole = page(found, "digits", pictures(found))
     assert all(line in whole.replace("&#x27;", "'") for line in in_short(found.reports[0]))

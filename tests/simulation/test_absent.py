@@ -19,18 +19,17 @@ from folkmoot import (
     plot_convergence,
 )
 from folkmoot.adversaries import (
-    Adversary,
     ConstantClass,
     Copycat,
     PerfectlyFaulty,
     PerfectlyMalicious,
     RandomClass,
-    Sees,
     Silent,
     Stalling,
-    Steadfast,
 )
-from folkmoot.protocols import SnowProtocol
+from folkmoot.adversaries.behaviours import Steadfast
+from folkmoot.adversaries.interface import Adversary, Sees
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.simulation.engine import deliberate_among
 from folkmoot.votes import Votes
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from folkmoot import Everyone, Neighbours, Outcome, Slush, deliberate
-from folkmoot.adversaries import Adversary, Copycat, Knows, Sees
+from folkmoot.adversaries import Copycat
+from folkmoot.adversaries.interface import Adversary, Knows, Sees
 from folkmoot.protocols.sampling import Sampling
 from folkmoot.simulation.engine import deliberate_among
 

@@ -12,31 +12,19 @@ import pytest
 
 from folkmoot import Council, Everyone, Slush, deliberate, explain, play, plot_convergence
 from folkmoot.adversaries import (
-    ATTACKS,
-    ConstantNumber,
     Copycat,
     Equivocating,
-    NumberAdversary,
-    NumbersSeen,
     PerfectlyFaulty,
     PerfectlyMalicious,
     RandomClass,
-    RandomNumber,
     Silent,
     Stalling,
 )
-from folkmoot.aggregation import (
-    DawidSkene,
-    FinalVotes,
-    Known,
-    Median,
-    OwnAggregation,
-    Plurality,
-    Pool,
-    Rows,
-    TrimmedMean,
-    Weighted,
-)
+from folkmoot.adversaries.behaviours import ConstantNumber, RandomNumber
+from folkmoot.adversaries.interface import NumberAdversary, NumbersSeen
+from folkmoot.adversaries.naming import ATTACKS
+from folkmoot.aggregation import DawidSkene, Known, Median, Plurality, Pool, Rows, TrimmedMean, Weighted
+from folkmoot.aggregation.interface import FinalVotes, OwnAggregation
 from folkmoot.outlook import Leaders
 from folkmoot.simulation.council import CouncilOutcome
 
@@ -245,12 +233,12 @@ def test_why_explains_from_the_table() -> None:
     why = explain(named, 0)
     assert (why.answer, why.runner_up, why.rule) == ("cat", "dog", "Plurality")
     assert dict(why.shares) == pytest.approx({"cat": 2 / 3, "dog": 1 / 3})
-    assert [voice.voted for voice in why.voices] == ["cat", "cat", "dog", None]
+    assert [participant.voted for participant in why.participants] == ["cat", "cat", "dog", None]
     assert why.sentence == (
         "cat was the answer because at first 2 were for cat and 1 for dog, "
         "and Plurality gives it .667 of the vote."
     )
-    assert [each.name for each in why.unheard] == ["dora"]
+    assert [each.name for each in why.uncounted] == ["dora"]
     assert "ann, bob" in str(why)
     assert why.to_dict()["shares"][0][0] == "cat"
     tied = replace(council([[0], [1]]), labels=["cat", "dog"])
@@ -259,11 +247,11 @@ def test_why_explains_from_the_table() -> None:
     own = explain(
         council([[0], [0], [1]], aggregation=Stubborn(), adversaries={2: PerfectlyMalicious()}, truth=[0]), 0
     )
-    assert (own.counted_by, own.voices[0].note) == ("own", "took the plurality: it is stubborn")
-    assert own.voices[2].part == "lies"
+    assert (own.counted_by, own.participants[0].note) == ("own", "took the plurality: it is stubborn")
+    assert own.participants[2].part == "lies"
     assert "in the end 2 of 3 voted for it" in own.sentence
     weighed = explain(council([[0], [1]], aggregation=Weighted([1, 3])), 0)
-    assert (weighed.answer, weighed.voices[1].counts) == ("class 1", 3.0)
+    assert (weighed.answer, weighed.participants[1].counts) == ("class 1", 3.0)
     assert explain(council([[0, 1], [0, 1], [1, 0]], aggregation=DawidSkene()), 0).counted_by == "accuracy"
     number = explain(council([[1.25], [3.0]], aggregation=Median()), 0)
     assert number.answer == 2.125
@@ -280,7 +268,7 @@ def test_what_a_council_has_not_is_said() -> None:
         plot_convergence(outcome)
     with pytest.raises(ValueError, match="repeats must be 1"):
         deliberate([[0], [1]], Council(), repeats=2)
-    with pytest.raises(ValueError, match="everybody hears all"):
+    with pytest.raises(ValueError, match="all know all votes"):
         deliberate([[0], [1]], Council(), sampling=Everyone())
     assert "council, Plurality(least=2)" in outcome._repr_html_()
 

@@ -15,15 +15,8 @@ from hypothesis import strategies as st
 
 import folkmoot
 from folkmoot import Everyone, Neighbours, Others, Slush, Snowball, Snowflake
-from folkmoot.adversaries import (
-    Adversary,
-    ConstantClass,
-    Copycat,
-    Equivocating,
-    RandomClass,
-    Silent,
-    Stalling,
-)
+from folkmoot.adversaries import ConstantClass, Copycat, Equivocating, RandomClass, Silent, Stalling
+from folkmoot.adversaries.interface import Adversary
 from folkmoot.simulation.setting import Setting
 from support.outcomes import assert_bits_depend_on_the_seed_alone, same
 from support.process import interrupted
@@ -322,7 +315,7 @@ def test_many_silent_adversaries_need_little_memory() -> None:
     setting = Setting.checked(
         votes, Slush(10, 6), {i: Silent() for i in range(f)}, None, Others(), "one", 5, None
     )
-    assert setting.liars.answers.nbytes <= 2 * f
+    assert setting.malicious.answers.nbytes <= 2 * f
 
 
 def test_progress_reaches_the_end() -> None:

@@ -1,4 +1,4 @@
-"""What ``talk.cu`` plays is what the CPU's kernels play, bit for bit: compiled for this machine, or on a GPU.
+"""``deliberation.cu`` gives the bits of the CPU's kernels: compiled for this machine, or on a GPU.
 
 The settings are drawn at random over everything that it plays. Without a C++ compiler the first half is
 skipped, without a GPU the second.
@@ -15,12 +15,12 @@ import pytest
 from folkmoot import Everyone, Others, Slush, Snowball, Snowflake, deliberate, explain
 from folkmoot.adversaries import ConstantClass, PerfectlyMalicious, Silent
 from folkmoot.protocols.thresholds import StrongConfidence
-from folkmoot.simulation import sweep
 from folkmoot.simulation.kernels import flip, table
 from folkmoot.simulation.kernels.arguments import Results
 from folkmoot.simulation.kernels.gpu import cuda, launching, layout
 from folkmoot.simulation.kernels.gpu.runner import Runner
 from folkmoot.simulation.setting import Device, Options, Setting, no_results
+from folkmoot.simulation.sweeping import sweep
 from support import gpu_host
 
 Make = Callable[[int, int], Runner]  # of lanes, and of chunks in a launch
@@ -30,7 +30,9 @@ Make = Callable[[int, int], Runner]  # of lanes, and of chunks in a launch
 def make(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Make:
     if request.param == "host":
         if gpu_host.compiler() is None:
-            pytest.skip("no g++ here, so talk.cu is not compared with the CPU's kernels: apt-get install g++")
+            pytest.skip(
+                "no g++ here, so deliberation.cu is not compared with the CPU's kernels: apt-get install g++"
+            )
         library = gpu_host.build(tmp_path_factory.mktemp("talk"), chunk=5)
         return lambda lanes, chunks: gpu_host.Host(library, lanes, chunks)
     if reason := cuda.why_not():
@@ -156,18 +158,20 @@ def test_sweeps_count_alike(make: Make, monkeypatch: pytest.MonkeyPatch) -> None
         rules = [Slush(k, k // 2 + 1), Slush(k, StrongConfidence(p[1].tolist())), Slush(k, k)]
         for settings in (slice(None), slice(0, 1), slice(1, 2)):
             here, there = (
-                sweep(p[settings], rules[settings], byzantine=liars, talks=41, seed=n, rounds=9, device=where)
+                sweep(
+                    p[settings], rules[settings], byzantine=liars, repeats=41, seed=n, rounds=9, device=where
+                )
                 for where in devices
             )
             for name in (
                 "right",
                 "wrong",
-                "level",
+                "tied",
                 "converged",
                 "rounds",
                 "queries",
                 "voted_right",
-                "voted_level",
+                "voted_tied",
             ):
                 np.testing.assert_array_equal(getattr(here, name), getattr(there, name), err_msg=name)
 

@@ -12,8 +12,8 @@ import pytest
 
 from folkmoot import Neighbours, Slush, compare, deliberate, plan
 from folkmoot.adversaries import RandomClass
-from folkmoot.simulation import sweep
 from folkmoot.simulation.kernels.gpu import cuda, kernel
+from folkmoot.simulation.sweeping import sweep
 from support.command import assert_refused
 
 N = 8
@@ -49,7 +49,7 @@ def test_no_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModuleNotFoundError, match=r"CUDA needs CuPy.*folkmoot\[gpu\].*folkmoot\[gpu12\]"):
         deliberate(VOTES, Slush(3, 2), device="cuda")
     with pytest.raises(ModuleNotFoundError, match="CUDA needs CuPy"):
-        sweep(0.6, Slush(3, 2), n=N, talks=5, device="cuda")
+        sweep(0.6, Slush(3, 2), n=N, repeats=5, device="cuda")
     assert "\n" not in (cuda.why_not() or "\n")
 
 

@@ -9,12 +9,12 @@ import pytest
 
 from folkmoot import Slush, Snowball, deliberate
 from folkmoot.adversaries import RandomClass
-from folkmoot.protocols import SnowProtocol
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.votes import vote_keys
 
 VOTES = np.random.default_rng(0).integers(0, 2, (15, 60))
 SETTINGS: list[tuple[SnowProtocol[Any], dict[str, Any]]] = [
-    (Slush(4, 3), {}),  # table kernel, two-colour Slush
+    (Slush(4, 3), {}),  # table kernel, two-class Slush
     (Snowball(4, 3, 3), {}),  # table kernel
     (Slush(4, 3), {"adversaries": {0: RandomClass()}}),  # explicit kernel
     (Slush(4, 3), {"batch": "shared"}),  # bit-sliced kernel, seats by key

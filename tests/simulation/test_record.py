@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from folkmoot import Everyone, Others, Outcome, Slush, Snowball, Snowflake, deliberate
-from folkmoot.adversaries import Adversary, PerfectlyMalicious, RandomClass, Silent
+from folkmoot.adversaries import PerfectlyMalicious, RandomClass, Silent
+from folkmoot.adversaries.interface import Adversary
 
 N, INPUTS = 13, 30
 LIARS: list[dict[int, Adversary]] = [{}, {2: PerfectlyMalicious(), 5: Silent()}, {3: RandomClass()}]

@@ -10,10 +10,10 @@ import pytest
 from folkmoot import Everyone, Neighbours, Others, Slush, Snowball, deliberate
 from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.protocols.thresholds import StrongConfidence
-from folkmoot.simulation import sweep
 from folkmoot.simulation.kernels.streams import mix, stream
 from folkmoot.simulation.kernels.tossing import SWEEPING, VOTING, planes_of, seeds_of, toss
 from folkmoot.simulation.setting import in_units
+from folkmoot.simulation.sweeping import sweep
 from folkmoot.theory import SlushChain
 
 
@@ -58,7 +58,7 @@ def test_a_talk_of_a_sweep_is_a_talk_of_deliberate(law: Any, liars: int) -> None
     rng = np.random.default_rng(liars)
     p = rng.uniform(0.4, 0.8, (3, 25))
     rules = [Slush(7, 5), Slush(7, StrongConfidence(p[1].tolist())), Slush(7, 4)]
-    found = sweep(p, rules, byzantine=liars, talks=150, sampling=law, seed=5, rounds=20, keep="decisions")
+    found = sweep(p, rules, byzantine=liars, repeats=150, sampling=law, seed=5, rounds=20, keep="decisions")
     assert found.votes is not None
     assert found.decisions is not None
     seeds = seeds_of(5, 3)
@@ -86,8 +86,8 @@ def test_a_talk_of_a_sweep_is_a_talk_of_deliberate(law: Any, liars: int) -> None
 
 
 def test_on_any_number_of_threads_and_by_the_exact_law() -> None:
-    one = sweep(0.58, Slush(10, 6), n=51, byzantine=4, talks=20_000, threads=1, sampling=Others())
-    two = sweep(0.58, Slush(10, 6), n=51, byzantine=4, talks=20_000, threads=2, sampling=Others())
+    one = sweep(0.58, Slush(10, 6), n=51, byzantine=4, repeats=20_000, threads=1, sampling=Others())
+    two = sweep(0.58, Slush(10, 6), n=51, byzantine=4, repeats=20_000, threads=2, sampling=Others())
     assert one.right[0] == two.right[0]
     assert one.queries[0] == two.queries[0]
     exact = SlushChain(51, 10, 6, byzantine=4, sampling=Others()).accuracy(0.58)
@@ -110,7 +110,7 @@ def test_on_any_number_of_threads_and_by_the_exact_law() -> None:
         ({"protocol": [Slush(5, 3)] * 2, "p": [[0.5] * 11] * 3, "n": None}, "one per setting"),
         ({"protocol": Slush(12, 7)}, "k must satisfy"),
         ({"sampling": Neighbours(1 - np.eye(11))}, "Others"),
-        ({"talks": 0}, "talks"),
+        ({"repeats": 0}, "repeats"),
         ({"rounds": -1}, "rounds"),
         ({"seed": 2**63}, "seed"),
         ({"keep": "all"}, "keep must be 'counts' or 'decisions'"),
@@ -120,6 +120,6 @@ def test_on_any_number_of_threads_and_by_the_exact_law() -> None:
     ],
 )
 def test_bad_input(change: dict[str, Any], words: str) -> None:
-    given: dict[str, Any] = {"p": 0.6, "protocol": Slush(5, 3), "n": 11, "talks": 5} | change
+    given: dict[str, Any] = {"p": 0.6, "protocol": Slush(5, 3), "n": 11, "repeats": 5} | change
     with pytest.raises(ValueError, match=words):
         sweep(given.pop("p"), given.pop("protocol"), **given)

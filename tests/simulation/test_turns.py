@@ -24,10 +24,10 @@ from folkmoot.adversaries import (
     RandomClass,
     Silent,
     Stalling,
-    handed_in,
 )
+from folkmoot.adversaries.interface import handed_in
 from folkmoot.outcome import Change, Schedule
-from folkmoot.protocols import SnowProtocol
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.simulation.engine import deliberate_among
 from support.oracles import simulation as oracle
 

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from folkmoot.protocols.sampling import log_tail
-from folkmoot.theory import SlushChain, absorption_bound, chvatal_bound
+from folkmoot.theory import SlushChain
+from folkmoot.theory.bounds import absorption_bound, chvatal_bound
 from folkmoot.theory.logsum import logsum
 from folkmoot.theory.votes_law import log_votes_law
 from support.oracles import exact as oracle

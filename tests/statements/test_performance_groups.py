@@ -7,13 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from folkmoot.theory import (
-    SlushChain,
-    accuracy_gap,
-    control_ratio,
-    log_control_ratio,
-    performance_groups_bound,
-)
+from folkmoot.theory import SlushChain, accuracy_gap
+from folkmoot.theory.bounds import performance_groups_bound
+from folkmoot.theory.gap import control_ratio, log_control_ratio
 from support.strategies import chains
 
 

@@ -14,10 +14,11 @@ import numpy as np
 
 import conftest  # noqa: F401 (says where compiled code is kept)
 from folkmoot import Neighbours, Others, Slush, Snowball, deliberate, sweep
-from folkmoot.adversaries import Adversary, PerfectlyMalicious, RandomClass
+from folkmoot.adversaries import PerfectlyMalicious, RandomClass
+from folkmoot.adversaries.interface import Adversary
 from folkmoot.outcome import Batch
-from folkmoot.protocols import SnowProtocol
 from folkmoot.protocols.sampling import Sampling
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.theory import LocalSlushChain, SlushChain
 
 
@@ -36,7 +37,7 @@ def main() -> None:
         deliberate(votes, protocol, sampling=law, batch=batch, rounds=5, adversaries=adversaries, truth=truth)
     deliberate(votes, Slush(5, 3), rounds=5, record=True)
     deliberate(votes, Slush(5, 3), rounds=5, schedule="lockstep")
-    sweep(0.6, Slush(5, 3), n=12, talks=5, rounds=5)
+    sweep(0.6, Slush(5, 3), n=12, repeats=5, rounds=5)
     next(islice(SlushChain(302, 4, 3).by_round(150), 1, None))
     assert LocalSlushChain([3, 3, 4, 4, 4], 5).accuracy([0.6] * 5) > 0
 

@@ -1,4 +1,4 @@
-"""``talk.cu`` compiled for this machine: lanes one after the other, as many as one likes."""
+"""``deliberation.cu`` compiled for this machine: lanes one after the other, as many as one likes."""
 
 from __future__ import annotations
 

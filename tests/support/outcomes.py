@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from folkmoot import Outcome, deliberate
-from folkmoot.protocols import SnowProtocol
+from folkmoot.protocols.snow import SnowProtocol
 
 
 def same(one: Outcome, other: Outcome) -> bool:

@@ -9,7 +9,7 @@ import zlib
 from typing import Any
 
 
-def held_in(page: str, name: str = "talks") -> dict[str, Any]:
+def held_in(page: str, name: str = "deliberations") -> dict[str, Any]:
     """The data under one identifier."""
     found = re.search(rf'<script type="application/json" id="{name}">(\{{.*?\}})</script>', page)
     assert found is not None

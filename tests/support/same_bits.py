@@ -15,8 +15,10 @@ import numpy as np
 from llvmlite import binding
 
 from folkmoot import Everyone, Neighbours, Others, Slush, Snowball, Snowflake, aggregate, deliberate
-from folkmoot.adversaries import FarAway, PerfectlyMalicious, RandomClass, numbers_handed_in
-from folkmoot.aggregation import RULES, GeometricMedian
+from folkmoot.adversaries import FarAway, PerfectlyMalicious, RandomClass
+from folkmoot.adversaries.interface import numbers_handed_in
+from folkmoot.aggregation import GeometricMedian
+from folkmoot.aggregation.naming import RULES
 from folkmoot.node.answer import answer_of, digest_of
 from folkmoot.node.ballots import levels_of, on_grid
 from folkmoot.node.review import ballots_of
@@ -24,8 +26,8 @@ from folkmoot.node.session.header import Header, motion_of
 from folkmoot.node.session.terms import RULES as RULES_OF_A_NODE
 from folkmoot.node.session.terms import STEP, Terms
 from folkmoot.outlook import FBA, Hierarchy, Leaders, QuorumSet
-from folkmoot.simulation import sweep
 from folkmoot.simulation.setting import chance_rows, in_units
+from folkmoot.simulation.sweeping import sweep
 
 N = 41
 _NUMBA: Any = numba.config
@@ -108,7 +110,7 @@ def talks() -> Iterator[tuple[str, bytes]]:
             ),
         )
     swept = sweep(
-        rng.random((3, N)), Slush(7, 4), byzantine=2, talks=50, rounds=20, threads=1, keep="decisions"
+        rng.random((3, N)), Slush(7, 4), byzantine=2, repeats=50, rounds=20, threads=1, keep="decisions"
     )
     assert swept.decisions is not None
     yield "sweep", np.ascontiguousarray(swept.decisions).tobytes()

@@ -9,8 +9,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from folkmoot.arrays import Ints
+from folkmoot.checks import ByzantineThresholdWarning
 from folkmoot.protocols.sampling import Everyone, Others
-from folkmoot.theory import ByzantineThresholdWarning, LocalSlushChain, SlushChain
+from folkmoot.theory import LocalSlushChain, SlushChain
 from folkmoot.votes import Votes
 
 

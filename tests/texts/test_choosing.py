@@ -20,7 +20,6 @@ from folkmoot.texts.choosing import (
     prompt_for,
     read_reply,
     shuffled,
-    tfidf,
 )
 
 INJECTIONS = [
@@ -146,17 +145,6 @@ def test_the_nearest_to_all_others_by_a_known_geometry() -> None:
     assert nearest(_candidates(("left", 1)), circle).best == 0
     assert nearest([], circle).best is None
     assert nearest(_candidates(("left", 1), ("right", 1)), circle).best == 0, "of equals the first"
-
-
-def test_tfidf_finds_the_odd_one_out() -> None:
-    found = _candidates(
-        ("The moon is made of green cheese", 1),
-        ("The capital of France is Paris", 1),
-        ("The capital of France is Paris, on the Seine", 1),
-        ("Paris is the capital of France", 1),
-    )
-    assert nearest(found).best != 0
-    assert tfidf(["?", "!"]).shape[0] == 2
 
 
 @pytest.mark.parametrize(

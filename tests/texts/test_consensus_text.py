@@ -283,10 +283,11 @@ def plain(_: str) -> str:
         ([plain, plain], {"choose": "best"}, "choose must be 'own-model' or"),
         ({"a": plain, "b": plain}, {"choose": {"c": "same"}}, "choose must name members, a, b"),
         ([plain, plain], {"faults": 2}, "faults must be below the number of members, 2"),
+        ([plain, plain], {"least": 3}, "least must be at most the number of members, 2"),
         ([plain, plain], {"seconds": 0}, "seconds must be above 0"),
         ([OpenAIModel("http://x/v1", "m", ["a", "b"]), plain], {}, "with texts: leave out its labels"),
     ],
-    ids=["one", "a number", "twice", "choose", "stranger", "faults", "seconds", "labels"],
+    ids=["one", "a number", "twice", "choose", "stranger", "faults", "least", "seconds", "labels"],
 )
 def test_a_council_that_cannot_be_is_refused_in_one_line(
     members: Any, settings: dict[str, Any], message: str

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from folkmoot.theory import (
+from folkmoot.theory.bounds import (
     absorption_bound,
     byzantine_asymmetry,
     chvatal_bound,

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from folkmoot import Everyone, Neighbours, Others
-from folkmoot.theory import ByzantineThresholdWarning, LocalSlushChain, SlushChain, threshold_accuracy
+from folkmoot.checks import ByzantineThresholdWarning
+from folkmoot.theory import LocalSlushChain, SlushChain, threshold_accuracy
 from support.oracles import exact as oracle
 from support.strategies import chains, draws_itself, queries, quiet_chain
 

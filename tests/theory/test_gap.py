@@ -10,14 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from folkmoot.checks import required_votes
-from folkmoot.theory import (
-    Gap,
-    SlushChain,
-    accuracy_gap,
-    control_ratio,
-    majority_accuracy,
-    threshold_accuracy,
-)
+from folkmoot.theory import SlushChain, accuracy_gap, majority_accuracy, threshold_accuracy
+from folkmoot.theory.gap import Gap, control_ratio
 from support.oracles import exact as oracle
 from support.strategies import chains, draws_itself
 

@@ -12,7 +12,8 @@ from scipy.sparse import lil_matrix
 from scipy.sparse.linalg import spsolve
 
 from folkmoot import Others, StrongConfidence
-from folkmoot.theory import ByzantineThresholdWarning, LocalSlushChain, SlushChain, fixed_point, wavefront
+from folkmoot.checks import ByzantineThresholdWarning
+from folkmoot.theory import LocalSlushChain, SlushChain, fixed_point, wavefront
 from folkmoot.votes import BLUE, RED
 from support.oracles import exact as oracle
 from support.strategies import chains, law_of

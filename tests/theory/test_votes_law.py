@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from folkmoot.theory import log_poisson_binomial, poisson_binomial
-from folkmoot.theory.votes_law import log_choose, log_votes_law
+from folkmoot.theory.votes_law import log_choose, log_poisson_binomial, log_votes_law, poisson_binomial
 from support.oracles import exact as oracle
 
 

@@ -1,9 +1,5 @@
 """Byzantine behaviours, with their sources. Pure: they are shown one observation and answer it."""
 
-from __future__ import annotations
-
-from typing import Final
-
 from folkmoot.adversaries.behaviours import (
     ConstantClass,
     ConstantNumber,
@@ -11,7 +7,6 @@ from folkmoot.adversaries.behaviours import (
     Edge,
     Equivocating,
     FarAway,
-    Misstating,
     PerfectlyFaulty,
     PerfectlyMalicious,
     RandomClass,
@@ -19,71 +14,22 @@ from folkmoot.adversaries.behaviours import (
     Silent,
     Sleeper,
     Stalling,
-    Steadfast,
     colluding_votes,
-    stealthy_votes,
 )
-from folkmoot.adversaries.interface import (
-    Adversary,
-    Knows,
-    NumberAdversary,
-    NumbersSeen,
-    Sees,
-    handed_in,
-    numbers_handed_in,
-)
-
-# The names used at the prompt (--attack).
-ATTACKS: Final[dict[str, type[Adversary]]] = {
-    "malicious": PerfectlyMalicious,
-    "constant": ConstantClass,
-    "random": RandomClass,
-    "silent": Silent,
-    "faulty": PerfectlyFaulty,
-    "stalling": Stalling,
-    "equivocating": Equivocating,
-    "copycat": Copycat,
-    "sleeper": Sleeper,
-}
-
-# Those that lie about ballots (``folkmoot.outlook.FBA``), beside all of these.
-BALLOT_ATTACKS: Final[dict[str, type[Adversary]]] = {"misstating": Misstating}
-
-# Those that lie in numbers (``numbers_handed_in``).
-NUMBER_ATTACKS: Final[dict[str, type[NumberAdversary]]] = {
-    "constant": ConstantNumber,
-    "random": RandomNumber,
-    "far-away": FarAway,
-    "edge": Edge,
-    "silent": Silent,
-}
 
 __all__ = [
-    "ATTACKS",
-    "BALLOT_ATTACKS",
-    "NUMBER_ATTACKS",
-    "Adversary",
     "ConstantClass",
     "ConstantNumber",
     "Copycat",
     "Edge",
     "Equivocating",
     "FarAway",
-    "Knows",
-    "Misstating",
-    "NumberAdversary",
-    "NumbersSeen",
     "PerfectlyFaulty",
     "PerfectlyMalicious",
     "RandomClass",
     "RandomNumber",
-    "Sees",
     "Silent",
     "Sleeper",
     "Stalling",
-    "Steadfast",
     "colluding_votes",
-    "handed_in",
-    "numbers_handed_in",
-    "stealthy_votes",
 ]

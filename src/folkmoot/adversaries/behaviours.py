@@ -16,7 +16,7 @@ import numpy.typing as npt
 from folkmoot import checks
 from folkmoot.adversaries.interface import Adversary, Knows, NumberAdversary, NumbersSeen, Sees, wrong
 from folkmoot.arrays import Bools, Ints
-from folkmoot.votes import NO_VOTE, Colour, check_truth
+from folkmoot.votes import NO_VOTE, Vote, check_truth
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class PerfectlyMalicious(Adversary):
 
     knows = Knows.TRUTH
 
-    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
+    def answer(self, seen: int, *, vote: Vote, truth: Vote, classes: int) -> Vote:  # noqa: ARG002
         """A wrong class, the same for all of them."""
         return wrong(truth, classes)
 
@@ -43,7 +43,7 @@ class PerfectlyMalicious(Adversary):
 class PerfectlyFaulty(Adversary):
     """Gives a wrong first vote and is silent afterwards.
 
-    It hurts a centralised vote, which cannot tell, and not the talk, which can.
+    It hurts a central aggregator, which cannot tell, and not a deliberation, which can.
 
     Examples
     --------
@@ -56,11 +56,11 @@ class PerfectlyFaulty(Adversary):
 
     knows = Knows.TRUTH
 
-    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
+    def answer(self, seen: int, *, vote: Vote, truth: Vote, classes: int) -> Vote:  # noqa: ARG002
         """Nothing."""
         return NO_VOTE
 
-    def first_vote(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
+    def first_vote(self, seen: int, *, vote: Vote, truth: Vote, classes: int) -> Vote:  # noqa: ARG002
         """A wrong class."""
         return wrong(truth, classes)
 
@@ -81,9 +81,9 @@ class ConstantClass(Adversary):
     2
     """
 
-    choice: Colour = 0
+    choice: Vote = 0
 
-    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
+    def answer(self, seen: int, *, vote: Vote, truth: Vote, classes: int) -> Vote:  # noqa: ARG002
         """The class it names."""
         if not 0 <= self.choice < classes:
             raise ValueError(f"choice must satisfy 0 <= choice < {classes}: got choice={self.choice}")
@@ -105,7 +105,7 @@ class RandomClass(Adversary):
 
     sees = Sees.DIE
 
-    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
+    def answer(self, seen: int, *, vote: Vote, truth: Vote, classes: int) -> Vote:  # noqa: ARG002
         """The class drawn."""
         return seen
 
@@ -127,7 +127,7 @@ class Silent(Adversary, NumberAdversary):
 
     knows = Knows.OWN_VOTE
 
-    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
+    def answer(self, seen: int, *, vote: Vote, truth: Vote, classes: int) -> Vote:  # noqa: ARG002
         """Nothing."""
         return NO_VOTE
 
@@ -135,7 +135,7 @@ class Silent(Adversary, NumberAdversary):
         """Nothing."""
         return np.nan
 
-    def first_vote(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
+    def first_vote(self, seen: int, *, vote: Vote, truth: Vote, classes: int) -> Vote:  # noqa: ARG002
         """The answer of its model."""
         return vote
 
@@ -146,14 +146,14 @@ class Steadfast(Adversary, NumberAdversary):
 
     Examples
     --------
-    >>> from folkmoot.adversaries import Steadfast
+    >>> from folkmoot.adversaries.behaviours import Steadfast
     >>> Steadfast().answer(0, vote=0, truth=1, classes=2)
     0
     """
 
     knows = Knows.OWN_VOTE
 
-    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
+    def answer(self, seen: int, *, vote: Vote, truth: Vote, classes: int) -> Vote:  # noqa: ARG002
         """The first vote."""
         return vote
 
@@ -170,7 +170,7 @@ class Steadfast(Adversary, NumberAdversary):
 
 @dataclass(frozen=True)
 class Stalling(Adversary):
-    """Watches the population and pulls it back towards the middle; silent when it is level.
+    """Watches the population and pulls it back towards the middle; silent when it is tied.
 
     Examples
     --------
@@ -182,7 +182,7 @@ class Stalling(Adversary):
     knows = Knows.POPULATION
     sees = Sees.RUNNER_UP
 
-    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
+    def answer(self, seen: int, *, vote: Vote, truth: Vote, classes: int) -> Vote:  # noqa: ARG002
         """The runner-up."""
         return seen
 
@@ -194,7 +194,7 @@ class Stalling(Adversary):
 
 @dataclass(frozen=True)
 class Equivocating(Adversary):
-    """Tells each asker something else, the same asker always the same: participant i hears class i mod C.
+    """Gives each asker another answer, the same asker always the same: participant i gets class i mod C.
 
     Examples
     --------
@@ -205,7 +205,7 @@ class Equivocating(Adversary):
 
     sees = Sees.ASKER
 
-    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
+    def answer(self, seen: int, *, vote: Vote, truth: Vote, classes: int) -> Vote:  # noqa: ARG002
         """A class by the number of the asker."""
         return seen % classes
 
@@ -238,8 +238,8 @@ class Copycat(Adversary):
     knows = Knows.POPULATION
     sees = Sees.TARGET
 
-    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
-        """The target's current class."""
+    def answer(self, seen: int, *, vote: Vote, truth: Vote, classes: int) -> Vote:  # noqa: ARG002
+        """The present class of the target."""
         return seen
 
     @classmethod
@@ -257,14 +257,14 @@ class Copycat(Adversary):
         return replace(self, target=place[self.target])
 
 
-# Sleeper: votes honestly, earns trust by it, and lies in the talk, on few enough inputs not to stand out.
+# Sleeper: votes honestly, earns trust by it, and lies in rounds, on few enough inputs not to stand out.
 #
-# A guard that drops answers which differ from what the asker holds on more than a fifth of the batch
-# does not see an adversary that lies on 19% and says on the rest what others hold.
+# A guard that drops peers which differ from the asker on more than a fifth of the batch does not see an
+# adversary that lies on 19% and agrees on the rest.
 
 
 @dataclass(frozen=True)
-class Sleeper(Adversary):
+class Sleeper(Copycat):
     """Lies on a share of the inputs, and repeats on the others what a participant holds.
 
     Parameters
@@ -288,19 +288,17 @@ class Sleeper(Adversary):
     array([False, False,  True,  True, False,  True])
     """
 
-    target: int = 0
     share: float = 0.19
     seed: int = 0
 
     knows = Knows.TRUTH | Knows.POPULATION
-    sees = Sees.TARGET
 
-    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
-        """The wrong class that all who lie agree on."""
+    def answer(self, seen: int, *, vote: Vote, truth: Vote, classes: int) -> Vote:  # noqa: ARG002
+        """The wrong class that all malicious participants agree on."""
         return wrong(truth, classes)
 
-    def candid(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
-        """The target's current class."""
+    def candid(self, seen: int, *, vote: Vote, truth: Vote, classes: int) -> Vote:  # noqa: ARG002
+        """The present class of the target."""
         return seen
 
     def lies_on(self, inputs: int) -> Bools:
@@ -310,22 +308,8 @@ class Sleeper(Adversary):
         struck[rng.permutation(inputs)[: int(checks.probability("share", self.share) * inputs)]] = True
         return struck
 
-    @classmethod
-    def against(cls, honest: int) -> Self:
-        """One that repeats this participant."""
-        return cls(target=honest)
 
-    @property
-    def follows(self) -> int:
-        """The target."""
-        return self.target
-
-    def renumbered(self, place: Mapping[int, int]) -> Self:
-        """One that repeats the same participant by its new number."""
-        return replace(self, target=place[self.target])
-
-
-# Misstating: in federated agreement it tells each any well-formed statement; to a query, any class.
+# Misstating: in federated agreement it sends everybody any well-formed statement; to a query, any class.
 #
 # The most that a Byzantine node of the Stellar protocol can do (Mazières, 2015): it may say of every ballot
 # what it likes, something else to each, and show a quorum set that suits it.
@@ -335,18 +319,17 @@ class Sleeper(Adversary):
 class Misstating(RandomClass):
     """Says anything, to each something else.
 
-    In federated Byzantine agreement it says a label drawn for each hearer, phase and counter, and as its
+    In federated Byzantine agreement it draws a label for each receiver, phase and counter, and for its
     first vote.
 
-    A contradiction of earlier statements would be ignored, so it keeps to them. In protocols that ask
-    participants it answers as ``RandomClass`` does.
+    It does not take a statement back, as nobody would heed that. To a query it answers as ``RandomClass``.
 
     Examples
     --------
-    Three of four are honest and take any three of the four, so that no liar can split them:
+    Three of four are honest and take any three of the four, so that no malicious one can split them:
 
     >>> from folkmoot import deliberate
-    >>> from folkmoot.adversaries import Misstating
+    >>> from folkmoot.adversaries.behaviours import Misstating
     >>> from folkmoot.outlook import FBA, QuorumSet
     >>> three = QuorumSet(3, ["ada", "bo", "cy", "di"])
     >>> protocol = FBA(dict.fromkeys(["ada", "bo", "cy", "di"], three))
@@ -372,7 +355,8 @@ class ConstantNumber(NumberAdversary):
     A lobby of one among four moves the mean from 2 to 4; the median stays among the honest numbers.
 
     >>> import numpy as np
-    >>> from folkmoot.adversaries import ConstantNumber, numbers_handed_in
+    >>> from folkmoot.adversaries.behaviours import ConstantNumber
+    >>> from folkmoot.adversaries.interface import numbers_handed_in
     >>> from folkmoot.aggregation import Mean, Median
     >>> values = np.array([[[1.0]], [[2.0]], [[3.0]], [[2.0]]])
     >>> sent = numbers_handed_in(values, {3: ConstantNumber(10.0)})
@@ -401,10 +385,11 @@ class RandomNumber(NumberAdversary):
 
     Examples
     --------
-    The honest numbers lie between 1 and 3, so the liar's lie between -1 and 5:
+    The honest numbers lie between 1 and 3, so the adversary's lie between -1 and 5:
 
     >>> import numpy as np
-    >>> from folkmoot.adversaries import RandomNumber, numbers_handed_in
+    >>> from folkmoot.adversaries.behaviours import RandomNumber
+    >>> from folkmoot.adversaries.interface import numbers_handed_in
     >>> values = np.array([[[1.0] * 5], [[3.0] * 5], [[2.0] * 5]])
     >>> numbers_handed_in(values, {2: RandomNumber()}, seed=1)[2].round(1)
     array([[ 2.3,  2. ,  3.6, -0.6,  3.5]])
@@ -427,7 +412,7 @@ class RandomNumber(NumberAdversary):
 
 # Far away: a number far outside the honest range, the same for all; what a mean cannot stand.
 #
-# The attack that breaks every linear rule, however few the liars: Blanchard et al. (2017), lemma 1.
+# The attack that breaks every linear rule, however few the attackers: Blanchard et al. (2017), lemma 1.
 
 
 @dataclass(frozen=True)
@@ -442,7 +427,8 @@ class FarAway(NumberAdversary):
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.adversaries import FarAway, numbers_handed_in
+    >>> from folkmoot.adversaries import FarAway
+    >>> from folkmoot.adversaries.interface import numbers_handed_in
     >>> values = np.array([[[1.0]], [[3.0]], [[2.0]], [[2.0]]])
     >>> numbers_handed_in(values, {2: FarAway(100), 3: FarAway(-100)})[2:, 0, 0]
     array([103., -99.])
@@ -477,7 +463,8 @@ class Edge(NumberAdversary):
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.adversaries import Edge, numbers_handed_in
+    >>> from folkmoot.adversaries.behaviours import Edge
+    >>> from folkmoot.adversaries.interface import numbers_handed_in
     >>> values = np.array([[[1.0]], [[3.0]], [[2.0]], [[2.0]]])
     >>> numbers_handed_in(values, {2: Edge(), 3: Edge(lowest=True)})[2:, 0, 0]
     array([3., 1.])
@@ -488,7 +475,7 @@ class Edge(NumberAdversary):
     knows = Knows.POPULATION
 
     def answer_number(self, seen: NumbersSeen) -> npt.ArrayLike:
-        """That end of the honest range."""
+        """An end of the honest range."""
         return seen.low if self.lowest else seen.high
 
 
@@ -498,16 +485,16 @@ def colluding_votes(inputs: int, classes: int, *, seed: int) -> Ints:
     Parameters
     ----------
     inputs : int
-        How many inputs there are.
+        The number of inputs.
     classes : int
         The number of classes.
     seed : int
-        Everybody that gives the same seed tells the same story.
+        Everybody that gives the same seed gives the same votes.
 
     Returns
     -------
     ndarray of int, shape (input,)
-        The first votes of each member of the clique.
+        The first votes of each member of the colluding group.
 
     Examples
     --------
@@ -531,7 +518,7 @@ def stealthy_votes(
     Parameters
     ----------
     votes : array-like of int, shape (participant, input) or (input,)
-        Answers of the traitors' models: classes, -1 for none.
+        The answers of the traitors' models: classes, -1 for none.
     truth : array-like of int, shape (input,)
         The right classes.
     classes : int
@@ -548,7 +535,7 @@ def stealthy_votes(
 
     Examples
     --------
-    >>> from folkmoot.adversaries import stealthy_votes
+    >>> from folkmoot.adversaries.behaviours import stealthy_votes
     >>> stealthy_votes([[1] * 10, [1] * 10], truth=[1] * 10, classes=2, share=0.2, seed=0)
     array([[1, 1, 0, 0, 1, 1, 1, 1, 1, 1],
            [1, 1, 0, 0, 1, 1, 1, 1, 1, 1]])

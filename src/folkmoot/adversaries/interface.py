@@ -1,8 +1,8 @@
-"""Malicious participants, for classes and for numbers: a pure answer to an observation.
+"""Malicious participants, for classes and for numbers: pure functions of one observation.
 
-An adversary never draws random numbers, keeps time or looks at the population itself. Whoever runs it shows
-it one observation per query (``Sees``) or table of numbers (``NumbersSeen``). A simulator can therefore
-tabulate it (``tabulated``), and a network can refuse one that needs to know what no real node could.
+An adversary draws no random numbers, keeps no time and does not look at the population. The caller gives it
+one observation per query (``Sees``) or table of numbers (``NumbersSeen``). So a simulator can tabulate it
+(``tabulated``), and a network can refuse one that must know what no real node could.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Array, Bools, Floats, Ints
-from folkmoot.votes import NO_VOTE, Colour, Missing, Votes, check_truth
+from folkmoot.votes import NO_VOTE, Missing, Vote, Votes, check_truth
 
 
 class Knows(Flag):
-    """Knowledge that an adversary needs beyond the query itself.
+    """The knowledge that an adversary needs beyond the query.
 
     Attributes
     ----------
     NOTHING
         It needs the query alone.
     OWN_VOTE
-        What its own model answers.
+        The answer of its own model.
     TRUTH
         The right answer, which no real node has.
     POPULATION
@@ -37,7 +37,8 @@ class Knows(Flag):
 
     Examples
     --------
-    >>> from folkmoot.adversaries import Knows, PerfectlyMalicious, Stalling
+    >>> from folkmoot.adversaries import PerfectlyMalicious, Stalling
+    >>> from folkmoot.adversaries.interface import Knows
     >>> Knows.TRUTH in PerfectlyMalicious.knows
     True
     >>> Stalling.knows
@@ -62,13 +63,14 @@ class Sees(Enum):
     ASKER
         The number of the asking participant.
     RUNNER_UP
-        The second most common honest class, or -1 if the first two are level.
+        The second most common honest class, or -1 if the first two are tied.
     TARGET
         The current class of the participant it follows.
 
     Examples
     --------
-    >>> from folkmoot.adversaries import Copycat, Sees
+    >>> from folkmoot.adversaries import Copycat
+    >>> from folkmoot.adversaries.interface import Sees
     >>> Copycat.sees
     <Sees.TARGET: 4>
     >>> Copycat.sees is Sees.TARGET
@@ -91,7 +93,7 @@ class Adversary(ABC):
     --------
     A behaviour of your own: vote 0 if the asker's number is even, else be silent.
 
-    >>> from folkmoot.adversaries import Adversary, Sees
+    >>> from folkmoot.adversaries.interface import Adversary, Sees
     >>> class Picky(Adversary):
     ...     sees = Sees.ASKER
     ...
@@ -106,20 +108,20 @@ class Adversary(ABC):
     misstates: ClassVar[bool] = False  # of ballots, does it say something else to each in every part?
 
     @abstractmethod
-    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:
+    def answer(self, seen: int, *, vote: Vote, truth: Vote, classes: int) -> Vote:
         """The answer to a query; -1 is silence. ``vote`` and ``truth`` are -1 when not known."""
 
-    def first_vote(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:
+    def first_vote(self, seen: int, *, vote: Vote, truth: Vote, classes: int) -> Vote:
         """The first vote that it hands in. ``seen`` is a class drawn at random if it sees a die, else 0.
 
-        Default: what it says to a query; its model's answer if that depends on others.
+        Default: its answer to a query; its model's answer if that depends on others.
         """
         if self.sees in (Sees.NOTHING, Sees.DIE):
             return self.answer(seen, vote=vote, truth=truth, classes=classes)
         return vote
 
-    def candid(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:
-        """The answer on inputs on which it does not lie (``lies_on``)."""
+    def candid(self, seen: int, *, vote: Vote, truth: Vote, classes: int) -> Vote:
+        """The answer where it does not lie (``lies_on``)."""
         return self.answer(seen, vote=vote, truth=truth, classes=classes)
 
     def lies_on(self, inputs: int) -> Bools:
@@ -143,8 +145,8 @@ class Adversary(ABC):
         return self
 
 
-def wrong(truth: Colour, classes: int) -> Colour:
-    """The wrong class that all who lie agree on, which is the strongest choice."""
+def wrong(truth: Vote, classes: int) -> Vote:
+    """The wrong class that all malicious participants agree on, which is the strongest choice."""
     return (truth + 1) % classes
 
 
@@ -158,12 +160,12 @@ def handed_in(
     seed: int = 0,
     keys: Ints | None = None,
 ) -> Votes:
-    """The first votes that everybody is told: the adversaries' rows as they choose them.
+    """The first votes that everybody receives, with the rows of the adversaries as they choose them.
 
     Parameters
     ----------
     votes : ndarray of int, shape (participant, input)
-        Answers of every participant's model: classes, -1 for none.
+        The answers of all models: classes, -1 for none.
     adversaries : mapping of int to Adversary
         The malicious participants by number.
     truth : array-like of int, shape (input,), or None
@@ -185,16 +187,17 @@ def handed_in(
 
     Examples
     --------
-    Two liars of five turn a vote that everybody else wins two to one:
+    Two malicious participants of five turn a vote that the right class would win:
 
     >>> import numpy as np
-    >>> from folkmoot.adversaries import PerfectlyMalicious, handed_in
+    >>> from folkmoot.adversaries import PerfectlyMalicious
+    >>> from folkmoot.adversaries.interface import handed_in
     >>> from folkmoot import aggregate
     >>> votes = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1], [1, 1, 1]])
     >>> aggregate(votes).decision
     array([1, 1, 1])
-    >>> liars = {3: PerfectlyMalicious(), 4: PerfectlyMalicious()}
-    >>> aggregate(handed_in(votes, liars, truth=[1, 1, 1], classes=2)).decision
+    >>> malicious = {3: PerfectlyMalicious(), 4: PerfectlyMalicious()}
+    >>> aggregate(handed_in(votes, malicious, truth=[1, 1, 1], classes=2)).decision
     array([0, 0, 0])
     """
     result = votes.copy()
@@ -230,24 +233,24 @@ def _draws(seed: int, participant: int, keys: Ints) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class NumbersSeen:
-    """The observation of a liar when numbers are aggregated, for all inputs at once.
+    """The observation of an adversary where numbers are aggregated, for all inputs at once.
 
-    It is omniscient, the worst case of Dolev et al. (1986): it knows all honest numbers before it says its
-    own. All participants hold one table, so it tells everybody the same.
+    It is omniscient, the worst case of Dolev et al. (1986): it knows all honest numbers before it chooses its
+    own. All participants hold one table, so it gives everybody the same number.
 
     Parameters
     ----------
     honest : ndarray of float, shape (honest, input, output)
         The numbers of all honest participants, NaN for none.
     own : ndarray of float, shape (input, output)
-        Numbers of the liar's own model.
+        What its own model answers.
     draw : ndarray of float, shape (input, output)
-        Uniform over [0, 1), drawn by the seed for this liar alone.
+        Uniform over [0, 1), drawn by the seed for this adversary alone.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.adversaries import NumbersSeen
+    >>> from folkmoot.adversaries.interface import NumbersSeen
     >>> honest = np.array([[[1.0]], [[3.0]], [[np.nan]]])
     >>> seen = NumbersSeen(honest, own=np.array([[2.0]]), draw=np.array([[0.5]]))
     >>> seen.low, seen.high
@@ -279,7 +282,7 @@ class NumberAdversary(ABC):
     A behaviour of your own: the opposite of what its model says.
 
     >>> import numpy as np
-    >>> from folkmoot.adversaries import NumberAdversary, numbers_handed_in
+    >>> from folkmoot.adversaries.interface import NumberAdversary, numbers_handed_in
     >>> class Opposite(NumberAdversary):
     ...     def answer_number(self, seen):
     ...         return -seen.own
@@ -292,7 +295,7 @@ class NumberAdversary(ABC):
 
     @abstractmethod
     def answer_number(self, seen: NumbersSeen) -> npt.ArrayLike:
-        """The numbers given, an array that broadcasts to (input, output).
+        """The numbers that it gives, an array that broadcasts to (input, output).
 
         NaN is silence. So is any number that no honest node would send (infinite, or beyond ``LARGEST``): it
         is left out.
@@ -300,16 +303,16 @@ class NumberAdversary(ABC):
 
 
 def numbers_handed_in(values: Floats, adversaries: Mapping[int, NumberAdversary], *, seed: int = 0) -> Floats:
-    """The numbers that everybody is told: the adversaries' rows as they choose them; NaN for none.
+    """The numbers that everybody receives, adversaries' rows as they choose; NaN for none.
 
     Parameters
     ----------
     values : ndarray of float, shape (participant, input, output)
-        Numbers of every participant's model.
+        The answers of all models.
     adversaries : mapping of int to NumberAdversary
         The malicious participants by number.
     seed : int, default 0
-        Seeds what adversaries draw.
+        Seeds the draws of adversaries.
 
     Returns
     -------
@@ -318,10 +321,11 @@ def numbers_handed_in(values: Floats, adversaries: Mapping[int, NumberAdversary]
 
     Examples
     --------
-    One liar of four moves a mean as far as it likes, and a median not beyond the honest numbers:
+    One adversary of four moves a mean as far as it likes, but a median only within the honest numbers:
 
     >>> import numpy as np
-    >>> from folkmoot.adversaries import FarAway, numbers_handed_in
+    >>> from folkmoot.adversaries import FarAway
+    >>> from folkmoot.adversaries.interface import numbers_handed_in
     >>> from folkmoot.aggregation import Mean, Median
     >>> values = np.array([[[1.0]], [[2.0]], [[3.0]], [[2.0]]])
     >>> sent = numbers_handed_in(values, {3: FarAway()})
@@ -337,16 +341,14 @@ def numbers_handed_in(values: Floats, adversaries: Mapping[int, NumberAdversary]
     return sent
 
 
-Liar = TypeVar("Liar")
+Behaviour = TypeVar("Behaviour")
 
 
-class Liars(NamedTuple):
+class MaliciousAnswers(NamedTuple):
     """The malicious participants, in the order of their positions."""
 
-    sees: Array  # (byzantine,) int64: what it is shown
-    target: (
-        Array  # (byzantine,) int64: position of the honest participant it follows (0 where it follows none)
-    )
+    sees: Array  # (byzantine,) int64: its kind of observation
+    target: Array  # (byzantine,) int64: position of the honest participant it follows (0 if it follows none)
     answers: Array  # (byzantine, input, observation + 1) int8
     number: (
         Array  # (honest,) int64: the participant's number in the caller's order, for those who see the asker
@@ -359,41 +361,41 @@ def tabulated(
     truth: Array | None,
     classes: int,
     order: Ints,  # participants by position
-) -> Liars:
+) -> MaliciousAnswers:
     """The tables of all adversaries."""
     honest = len(order) - len(adversaries)
     numbers = order[honest:].tolist()
-    liars = [adversaries[i] for i in numbers]
-    return Liars(
-        sees=np.array([liar.sees.value for liar in liars], dtype=np.int64),
-        target=np.array([_followed(liar, order[:honest]) for liar in liars], dtype=np.int64),
-        answers=_answers(liars, votes[numbers], truth, classes, len(order)),
+    malicious = [adversaries[i] for i in numbers]
+    return MaliciousAnswers(
+        sees=np.array([adversary.sees.value for adversary in malicious], dtype=np.int64),
+        target=np.array([_followed(adversary, order[:honest]) for adversary in malicious], dtype=np.int64),
+        answers=_answers(malicious, votes[numbers], truth, classes, len(order)),
         number=order[:honest],
     )
 
 
-def _followed(liar: Adversary, honest: Ints) -> int:
+def _followed(adversary: Adversary, honest: Ints) -> int:
     """The position of whom it follows; ``honest`` is in ascending order."""
-    if liar.sees is not Sees.TARGET:
+    if adversary.sees is not Sees.TARGET:
         return 0
-    followed = checks.integer("target", liar.follows)
+    followed = checks.integer("target", adversary.follows)
     position = int(np.searchsorted(honest, followed))
     if position == len(honest) or honest[position] != followed:
-        name = type(liar).__name__
+        name = type(adversary).__name__
         raise ValueError(f"{name} must follow an honest participant: target={followed} is not one")
     return position
 
 
-def _answers(liars: list[Adversary], votes: Votes, truth: Array | None, classes: int, n: int) -> Array:
+def _answers(malicious: list[Adversary], votes: Votes, truth: Array | None, classes: int, n: int) -> Array:
     inputs = votes.shape[1]
     known = range(-1, classes)
-    shown = [_observations(liar.sees, classes, n) for liar in liars]
+    shown = [_observations(adversary.sees, classes, n) for adversary in malicious]
     width = max((seen.stop for seen in shown), default=1) + 1
-    table = np.full((len(liars), inputs, width), NO_VOTE, dtype=np.int8)
+    table = np.full((len(malicious), inputs, width), NO_VOTE, dtype=np.int8)
     right = np.full(inputs, NO_VOTE) if truth is None else truth
-    for row, liar in enumerate(liars):
-        knows_vote, knows_truth = Knows.OWN_VOTE in liar.knows, Knows.TRUTH in liar.knows
-        lies = liar.lies_on(inputs)
+    for row, adversary in enumerate(malicious):
+        knows_vote, knows_truth = Knows.OWN_VOTE in adversary.knows, Knows.TRUTH in adversary.knows
+        lies = adversary.lies_on(inputs)
         for vote in known if knows_vote else (NO_VOTE,):
             for truly in known if knows_truth else (NO_VOTE,):
                 where = np.ones(inputs, dtype=np.bool_)
@@ -402,11 +404,11 @@ def _answers(liars: list[Adversary], votes: Votes, truth: Array | None, classes:
                 if knows_truth:
                     where &= right == truly
                 for seen in shown[row] if where.any() else ():
-                    for say, there in ((liar.answer, where & lies), (liar.candid, where & ~lies)):
+                    for say, there in ((adversary.answer, where & lies), (adversary.candid, where & ~lies)):
                         said = say(seen, vote=vote, truth=truly, classes=classes)
                         if said not in known:
                             raise ValueError(
-                                f"{liar!r} must answer a class in -1..{classes - 1}: got {said!r}"
+                                f"{adversary!r} must answer a class in -1..{classes - 1}: got {said!r}"
                             )
                         table[row, there, seen + 1] = said
     return table
@@ -420,31 +422,33 @@ def _observations(sees: Sees, classes: int, participants: int) -> range:
     return range(classes) if sees is Sees.DIE else range(-1, classes)
 
 
-def check_adversaries(adversaries: Mapping[int, Liar] | None, n: int, kind: type) -> dict[int, Liar]:
-    """malicious participants by number, each of this kind, and not all of them."""
+def check_adversaries(
+    adversaries: Mapping[int, Behaviour] | None, n: int, kind: type
+) -> dict[int, Behaviour]:
+    """Malicious participants by number, each of this kind, and not all of them."""
     if not isinstance(adversaries, Mapping | None):
         example = "ConstantNumber(0)" if kind.__name__ == "NumberAdversary" else "PerfectlyMalicious()"
         raise TypeError(
             f"adversaries must map participants to {kind.__name__}, such as {{0: {example}}}: "
             f"got {adversaries!r}"
         )
-    liars = dict(adversaries or {})
-    for participant, adversary in liars.items():
+    malicious = dict(adversaries or {})
+    for participant, adversary in malicious.items():
         if not isinstance(adversary, kind):
             raise TypeError(f"adversaries must map participants to {kind.__name__}: got {adversary!r}")
         if not 0 <= checks.integer("a malicious participant", participant) < n:
             raise ValueError(f"adversaries must name participants 0..{n - 1}: got {participant}")
-    if len(liars) >= n:
-        raise ValueError(f"at least one participant must be honest: got {len(liars)} adversaries of {n}")
-    return liars
+    if len(malicious) >= n:
+        raise ValueError(f"at least one participant must be honest: got {len(malicious)} adversaries of {n}")
+    return malicious
 
 
-def check_told_truth(
-    truth: npt.ArrayLike | None, inputs: int, classes: int, liars: dict[int, Adversary]
+def check_known_truth(
+    truth: npt.ArrayLike | None, inputs: int, classes: int, malicious: dict[int, Adversary]
 ) -> Array | None:
-    """The truth, if it is given; it must be where a liar has to know it."""
+    """The truth, if it is given; required if an adversary must know it."""
     if truth is None:
-        for participant, adversary in liars.items():
+        for participant, adversary in malicious.items():
             if Knows.TRUTH in adversary.knows:
                 name = type(adversary).__name__
                 raise ValueError(

@@ -68,7 +68,7 @@ def gold_known(votes: Votes, gold: Ints, classes: int | None = None) -> Known:
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.aggregation.gold import gold_known
+    >>> from folkmoot.aggregation import gold_known
     >>> known = gold_known(np.array([[0, 1, 1], [0, 0, 1]]), np.array([0, 1, -1]))
     >>> known.rows.truth, known.rows.votes[1] == known.rows.truth
     (array([0, 1]), array([ True, False]))

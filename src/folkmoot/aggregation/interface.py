@@ -173,7 +173,7 @@ class Aggregation(ABC):
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.aggregation import Aggregation, Answers
+    >>> from folkmoot.aggregation.interface import Aggregation, Answers
     >>> class First(Aggregation):
     ...     def aggregate(self, table, known=None):
     ...         return Answers(decision=table[0])
@@ -211,7 +211,7 @@ class FinalVotes:
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.aggregation import FinalVotes
+    >>> from folkmoot.aggregation.interface import FinalVotes
     >>> FinalVotes(np.array([[0, 1], [0, 0]]), fell_back={1: "it holds no rows back"}).fell_back
     {1: 'it holds no rows back'}
     """
@@ -232,7 +232,8 @@ class OwnAggregation(Aggregation):
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.aggregation import FinalVotes, Known, OwnAggregation
+    >>> from folkmoot.aggregation import Known
+    >>> from folkmoot.aggregation.interface import FinalVotes, OwnAggregation
     >>> class Stubborn(OwnAggregation):
     ...     def final_votes(self, table, known):
     ...         return FinalVotes(table)

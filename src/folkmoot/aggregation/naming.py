@@ -19,6 +19,7 @@ from folkmoot.aggregation.median import Median
 from folkmoot.aggregation.peer_review import PeerReview
 from folkmoot.aggregation.plurality import Plurality
 from folkmoot.aggregation.pool import Pool
+from folkmoot.aggregation.rule import Rule
 from folkmoot.aggregation.trimmed_mean import TrimmedMean
 from folkmoot.aggregation.weighted import Weighted
 
@@ -35,6 +36,14 @@ AGGREGATIONS: Final[dict[str, type[Aggregation]]] = {
     "krum": Krum,
     "mean": Mean,
     "auto": Auto,
+}
+# The rules for numbers.
+RULES: Final[dict[str, type[Rule]]] = {
+    "trimmed-mean": TrimmedMean,
+    "median": Median,
+    "geometric-median": GeometricMedian,
+    "krum": Krum,
+    "mean": Mean,
 }
 _TYPED: Final = re.compile(r"\s*([\w-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 

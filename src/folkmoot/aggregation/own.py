@@ -88,7 +88,8 @@ def watching(progress: Progress | None) -> Iterator[None]:
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.aggregation import HoldoutTrust, Known, watching
+    >>> from folkmoot.aggregation import HoldoutTrust, Known
+    >>> from folkmoot.aggregation.own import watching
     >>> with watching(lambda done, whole: print(f"{done} of {whole}")):
     ...     votes = HoldoutTrust().aggregate(np.array([[0, 1], [1, 1]]), Known())
     1 of 2

@@ -32,7 +32,7 @@ class Rule(Aggregation):
 
     Examples
     --------
-    >>> from folkmoot.aggregation import RULES
+    >>> from folkmoot.aggregation.naming import RULES
     >>> rule = RULES["median"]()
     >>> rule.combine([[0.1], [0.3], [9.0]])
     array([0.3])

@@ -154,8 +154,9 @@ class Candidate:
 def candidates(proposals: Mapping[int, str], salt: bytes = b"") -> tuple[Candidate, ...]:
     """Give equal proposals one number; ``proposals`` is by member, and a text without characters is none.
 
+    >>> from folkmoot.aggregation.texts import candidates
     >>> [each.proposers for each in candidates({0: "Paris.", 1: "Lyon", 3: "paris"}, salt=b"7")]
-    [(0, 3), (1,)]
+    [(1,), (0, 3)]
     """
     spelt: dict[str, Counter[str]] = {}
     whose: dict[str, list[int]] = {}
@@ -205,6 +206,7 @@ def is_same(same: Sequence[int], many: int) -> bool:
 def same_of(groups: Sequence[Sequence[int]], many: int) -> Same:
     """The same, from groups of candidates that mean the same; what two groups share joins them.
 
+    >>> from folkmoot.aggregation.texts import same_of
     >>> same_of([(3, 1), (2, 3)], many=5)
     (0, 1, 1, 1, 4)
     """
@@ -226,6 +228,7 @@ def classes(choices: Sequence[Choice], many: int, needed: int) -> Same:
     The two classes with the most votes for "the same" are joined first, where each pair across them has
     ``needed``; of equals, the first ones.
 
+    >>> from folkmoot.aggregation.texts import Choice, classes
     >>> classes([Choice(0, (0, 0, 2)), Choice(0, (0, 0, 0)), Choice(2, (0, 1, 2))], 3, needed=2)
     (0, 0, 2)
     """

@@ -1,4 +1,4 @@
-"""``folkmoot cluster``: clusterings from a file, the agreed one beside what a centre makes of them."""
+"""``folkmoot cluster``: clusterings from a file, the agreed one beside central rules."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ from folkmoot.cli.output import (
 
 if TYPE_CHECKING:
     from folkmoot.arrays import Ints
-    from folkmoot.clustering import Clustering, PartitionAdversary
+    from folkmoot.clustering.adversaries import PartitionAdversary
+    from folkmoot.clustering.clustering import Clustering
     from folkmoot.files.vote_files import PartitionTable
 
 _WHAT = "numbers are adjusted Rand indices: 1 the same clustering, 0 unrelated ones"
@@ -90,7 +91,7 @@ def cluster(
 
     The result of a central aggregator of the same clusterings stands beside it.
     """
-    from folkmoot.clustering import cluster as agree
+    from folkmoot.clustering.agreeing import cluster as agree
     from folkmoot.files.vote_files import read_partitions
 
     path = picture_path(plot)
@@ -149,23 +150,27 @@ def _adversaries(n: int, count: int, attack: str, seed: int) -> dict[int, Partit
     import numpy as np
 
     from folkmoot import checks
-    from folkmoot.clustering import PARTITION_ATTACKS
+    from folkmoot.clustering.adversaries import PARTITION_ATTACKS
 
     if attack not in PARTITION_ATTACKS:
         raise ValueError(f"--attack must be one of {', '.join(PARTITION_ATTACKS)}: got {attack!r}")
-    _, liars = checks.population(n, count)
+    _, malicious = checks.population(n, count)
     order = np.random.default_rng(seed).permutation(n).tolist()
-    return dict.fromkeys(order[:liars], PARTITION_ATTACKS[attack])
+    return dict.fromkeys(order[:malicious], PARTITION_ATTACKS[attack])
 
 
 def _rows(
     table: PartitionTable, agreed: Clustering, adversaries: dict[int, PartitionAdversary], seed: int
 ) -> list[tuple[Any, ...]]:
-    """Who decides, its mean index with the honest partitions, and with the truth if there is one."""
+    """Each rule with its mean index with the honest partitions, and with the truth if there is one."""
     import numpy as np
 
-    from folkmoot.clustering import bipartite_consensus, evidence_accumulation, partitions_handed_in
-    from folkmoot.clustering.consensus_partitions import MOST_OBJECTS
+    from folkmoot.clustering.adversaries import partitions_handed_in
+    from folkmoot.clustering.consensus_partitions import (
+        MOST_OBJECTS,
+        bipartite_consensus,
+        evidence_accumulation,
+    )
     from folkmoot.clustering.partitions import cross, medoid
     from folkmoot.votes import numbered
 
@@ -207,20 +212,20 @@ def _as_dict(
 ) -> dict[str, Any]:
     from folkmoot.cli.output import json_key
 
-    told = agreed.to_dict()
-    told["objects"] = table.objects
+    facts = agreed.to_dict()
+    facts["objects"] = table.objects
     scores = {
         json_key(name): {"participants": values[0], "truth": values[1] if len(values) > 1 else None}
         for name, *values in rows
     }
-    return {**told, "scores": scores, "warnings": notes}
+    return {**facts, "scores": scores, "warnings": notes}
 
 
 def _print_participants(agreed: Clustering) -> None:
-    told = agreed.to_dict()["participants"]
+    rows = agreed.to_dict()["participants"]
     print_table(
         "participants",
-        ["name", "like the agreed one", "voice", "anchored", "holds the agreed label on"],
+        ["name", "like the agreed one", "effective votes", "judge", "holds the agreed label on"],
         [
             [
                 each["name"],
@@ -229,9 +234,9 @@ def _print_participants(agreed: Clustering) -> None:
                 "yes" if each["anchored"] else "no" if each["honest"] else "lies",
                 "-" if each["holds"] is None else f"{each['holds']:.1%}",
             ]
-            for each in told
+            for each in rows
         ],
-        left=("anchored",),
+        left=("judge",),
     )
 
 

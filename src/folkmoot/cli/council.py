@@ -12,7 +12,7 @@ from folkmoot.cli.output import new_file, print_json, print_table, progress_bar,
 from folkmoot.cli.study_output import check_new
 
 if TYPE_CHECKING:
-    from folkmoot.texts import Answered, TextOutcome
+    from folkmoot.texts.outcome import Answered, TextOutcome
 
 _WHOLE = 3  # questions of which all is printed
 _SHOWN = 20  # questions that are printed unless all are wanted
@@ -111,6 +111,8 @@ def _print(outcome: TextOutcome, everything: bool) -> None:
     lines = outcome.independence.in_words()
     if outcome.effective_votes is None:
         lines = ["effective votes: not known from fewer than 20 questions", *lines]
+    if outcome.embedding:
+        lines = [f"embedding: {outcome.embedding}", *lines]
     say(*lines)
 
 

@@ -55,11 +55,11 @@ from folkmoot.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from folkmoot.adversaries import Adversary
-    from folkmoot.comparing import Report
-    from folkmoot.explanation import Explanation
+    from folkmoot.adversaries.interface import Adversary
+    from folkmoot.comparing.report import Report
+    from folkmoot.explanation.explanation import Explanation
     from folkmoot.files.vote_files import VoteTable
-    from folkmoot.protocols import SnowProtocol
+    from folkmoot.protocols.snow import SnowProtocol
     from folkmoot.simulation.council import Council
     from folkmoot.votes import Missing
 
@@ -136,7 +136,7 @@ def deliberate(
     Other ways to answer stand beside it: the best and the mean worker, and Dawid-Skene. With a protocol
     other than council, workers ask each other in rounds.
     """
-    from folkmoot.comparing import compare
+    from folkmoot.comparing.comparing import compare
     from folkmoot.files.vote_files import read_votes
 
     path, page = picture_path(plot), page_path(play)
@@ -220,18 +220,18 @@ def deliberate(
 
 
 def _reason(report: Report, place: int, task: str) -> Explanation:
-    from folkmoot.explanation import explain
+    from folkmoot.explanation.making import explain
 
     return explain(report.outcome, place, called=task)
 
 
-def _check_options(protocol: str, believe: str | None, page: Path | None, **talk: Any) -> None:
+def _check_options(protocol: str, believe: str | None, page: Path | None, **of_rounds: Any) -> None:
     """Options that do not go together."""
     if protocol != COUNCIL:
         if believe is not None:
             raise ValueError(f"--believe is for --protocol council: leave it out with --protocol {protocol}")
         return
-    given = next((name for name, value in talk.items() if value is not None), None)
+    given = next((name for name, value in of_rounds.items() if value is not None), None)
     given = "play" if given is None and page is not None else given
     if given is not None:
         raise ValueError(f"--{given} is for protocols with rounds: add --protocol slush, or leave it out")
@@ -276,7 +276,7 @@ def _protocol(
     notes: list[str],
 ) -> Council | SnowProtocol[Any]:
     from folkmoot.checks import DEFAULT_K
-    from folkmoot.protocols import SnowProtocol
+    from folkmoot.protocols.snow import SnowProtocol
 
     participants = len(table.workers)
     local = alpha == "local"
@@ -290,8 +290,8 @@ def _protocol(
         return rule
     from dataclasses import replace
 
-    from folkmoot.adversaries import handed_in
-    from folkmoot.comparing import judged_accuracies
+    from folkmoot.adversaries.interface import handed_in
+    from folkmoot.comparing.judging import judged_accuracies
     from folkmoot.protocols.thresholds import StrongConfidence
 
     classes = len(table.labels)
@@ -309,14 +309,15 @@ def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[i
     import numpy as np
 
     from folkmoot import checks
-    from folkmoot.adversaries import ATTACKS, Knows
+    from folkmoot.adversaries.interface import Knows
+    from folkmoot.adversaries.naming import ATTACKS
 
     if attack not in ATTACKS:
         raise ValueError(f"--attack must be one of {', '.join(ATTACKS)}: got {attack!r}")
-    participants, liars = checks.population(len(table.workers), count, argument="adversaries")
+    participants, malicious = checks.population(len(table.workers), count, argument="adversaries")
     checks.integer("seed", seed, least=0)
     kind = ATTACKS[attack]
-    if liars and Knows.TRUTH in kind.knows:
+    if malicious and Knows.TRUTH in kind.knows:
         if table.truth is None:
             raise ValueError(f"--attack {attack} must know the truth: give --truth TRUTH.csv")
         unknown = [task for task, right in zip(table.tasks, table.truth, strict=True) if right < 0]
@@ -325,7 +326,7 @@ def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[i
                 f"--attack {attack} must know every truth: --truth does not name task {unknown[0]!r}"
             )
     order = np.random.default_rng(seed).permutation(participants).tolist()
-    return {i: kind.against(order[liars]) for i in order[:liars]}
+    return {i: kind.against(order[malicious]) for i in order[:malicious]}
 
 
 def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``folkmoot demo``: 101 participants learn digits and agree, with liars among them; offline."""
+"""``folkmoot demo``: 101 participants learn digits and agree, with malicious ones among them; offline."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _print(study: Study, signed: list[str]) -> None:
         ["who answers", "nobody lies", *(f"{count} lie" for count in study.malicious[1:])],
         rows,
         [
-            "Liars know the right digit and always say another. In peer review all answer digits that",
+            "They know the right digit and always give another. In peer review all answer digits that",
             "others show, and each learns whom to believe. Who always lies helps: it can be read backwards.",
             f"Peer review has a price ({study.shown}).",
         ],
@@ -92,15 +92,16 @@ def _signed(folder: Path, seed: int, progress: PartProgress | None) -> list[str]
     try:
         door_of_nodes()  # whose packages may be missing
         with tempfile.TemporaryDirectory(prefix="folkmoot-") as hidden:
-            told = play(moot, Path(hidden).resolve(), progress).account
+            account = play(moot, Path(hidden).resolve(), progress).account
             with opened(str(Path(hidden).resolve() / "node000")) as node:
-                (folder / CERTIFICATE).write_bytes(node.certificate(told["motion"]))
+                (folder / CERTIFICATE).write_bytes(node.certificate(account["motion"]))
             shutil.copyfile(Path(hidden, ROSTER), folder / ROSTER)
     except (ImportError, OSError, RuntimeError, ValueError) as error:  # the rest was shown all the same
         return [f"A moot of nodes that sign could not be run here: {error}"]
     return [
         f"Then {NODES} nodes, each a process and {MALICIOUS} of them malicious, decided "
-        f"{told['inputs'] - told['undecided']} of {told['inputs']} digits. {told['quorum']} signatures",
+        f"{account['inputs'] - account['undecided']} of {account['inputs']} digits. "
+        f"{account['quorum']} signatures",
         "prove who voted what; anybody can check them and compute the answers again:",
         f"  folkmoot verify {folder / CERTIFICATE} --roster {folder / ROSTER}",
     ]

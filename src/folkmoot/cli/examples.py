@@ -1,4 +1,4 @@
-"""The end of a command's help: two lines that can be typed, and that tests run in this order."""
+"""The end of a command's help: two lines to type, which tests run in this order."""
 
 from __future__ import annotations
 

@@ -38,9 +38,10 @@ from folkmoot.cli.output import collected_warnings, print_json, progress_bars, s
 from folkmoot.cli.study_output import write_study
 
 if TYPE_CHECKING:
-    from folkmoot.aggregation import Aggregation
-    from folkmoot.datasets import MootData
-    from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
+    from folkmoot.aggregation.interface import Aggregation
+    from folkmoot.datasets.moot_data import MootData
+    from folkmoot.learning.classifier import ConsensusClassifier
+    from folkmoot.learning.regressor import ConsensusRegressor
 
 ANSWERS: Final = ("labels", "probabilities", "numbers")
 _DEFAULT: Final = "plurality; of probabilities pool, of numbers trimmed-mean"
@@ -170,9 +171,12 @@ def learn(
         )
     moot = _moot(table, model, rule, protocol, answers, jobs, seed)
     moot._check_parameters()
-    from folkmoot.runs.study import liar_counts, study  # heavy, so only once the options are known to be good
+    from folkmoot.runs.study import (  # heavy, so only once the options are known to be good
+        malicious_counts,
+        study,
+    )
 
-    counts = liar_counts(everyone) if malicious is None else liar_counts(everyone, most=most)
+    counts = malicious_counts(everyone) if malicious is None else malicious_counts(everyone, most=most)
     rest = None if improve is None else pool_of(improve, table)
     if table.layout is None or table.X_test is None or table.lines_test is None:
         raise ValueError("the rows must come from a table, some of them to test on")
@@ -181,11 +185,11 @@ def learn(
     learned = LearnedMoot(moot, table.layout)
     with collected_warnings() as warnings, progress_bars() as progress:
         result = study(moot, table, counts, scoring=scores or None, progress=progress, pool=rest)
-        told = learned.answers(table.X_test)
+        of_test = learned.answers(table.X_test)
     warnings[:0] = about_the_table
     found = learned_dict(result, warnings)
     where = write_study(result, folder, f"folkmoot: {table.description}", found)
-    write_answers(folder / PREDICTIONS, told, table.lines_test, table.groups_test, truths(table))
+    write_answers(folder / PREDICTIONS, of_test, table.lines_test, table.groups_test, truths(table))
     learned.save(folder / MOOT_FILE)
     if json:
         print_json(found)
@@ -209,8 +213,9 @@ def _moot(
     jobs: int | None,
     seed: int,
 ) -> ConsensusClassifier | ConsensusRegressor:
-    from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
     from folkmoot.learning.base_learners import for_table, models_for
+    from folkmoot.learning.classifier import ConsensusClassifier
+    from folkmoot.learning.regressor import ConsensusRegressor
 
     plain = models_for(model, len(table.participants), numbers=table.numeric)
     models = [for_table(each, len(table.feature_names), table.categorical, table.texts) for each in plain]

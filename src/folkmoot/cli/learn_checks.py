@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from folkmoot.cli.study_output import PARTICIPANTS, REPORT, RESULTS, check_folder, check_new
 
 if TYPE_CHECKING:
-    from folkmoot.datasets import MootData
+    from folkmoot.datasets.moot_data import MootData
     from folkmoot.runs.study import UnlabelledPool
 
 FOLDER: Final = "folkmoot-learn"

@@ -1,4 +1,4 @@
-"""Output of ``learn`` and ``predict``: the study, and one row per answer."""
+"""Output of ``learn`` and ``predict``: the study, and a row for each answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from folkmoot.arrays import Array, Ints
-    from folkmoot.datasets import MootData
+    from folkmoot.datasets.moot_data import MootData
     from folkmoot.learning.improvement import Improvement
     from folkmoot.runs.learned import TableAnswers
     from folkmoot.runs.study import Study
@@ -78,7 +78,7 @@ def print_learned(study: Study, scores: Sequence[str]) -> None:
 
 
 def _print_improved(found: Improvement) -> None:
-    """What the models gained on own rows, who kept an old one, and what everybody showed for it."""
+    """Gains on own rows, participants that kept the old model, and the rows shown for it."""
     (before, after), (least, least_after) = found.mean, found.worst
     shown = max(each.shown for each in found.changes)
     refused = [f"  {name} keeps its old model: {why}" for name, why in found.refused.items()]
@@ -98,7 +98,7 @@ def _print_improved(found: Improvement) -> None:
 
 
 def truths(data: MootData) -> list[str]:
-    """The truth of each test row, as the file has it."""
+    """The truth of each test row, as in the file."""
     if data.y_test is None:
         return []
     return [f"{y:g}" for y in data.y_test] if data.numeric else data.classes[data.y_test].tolist()

@@ -48,7 +48,7 @@ def _run() -> int:
     except InterruptedCommandError as error:
         raise KeyboardInterrupt(str(error)) from None
     except TyperException as error:
-        if not error.format_message():  # a bare command: its help has been shown
+        if not error.format_message():  # a bare command, whose help was printed
             return BAD_INPUT
         command = getattr(getattr(error, "ctx", None), "command_path", "folkmoot")
         message = error.format_message().rstrip(".")

@@ -12,10 +12,10 @@ import typer
 from typer.core import TyperCommand
 
 if TYPE_CHECKING:
-    from folkmoot.aggregation import Aggregation
+    from folkmoot.aggregation.interface import Aggregation
     from folkmoot.files.vote_files import VoteTable
-    from folkmoot.protocols import SnowProtocol
     from folkmoot.protocols.sampling import Everyone, Others
+    from folkmoot.protocols.snow import SnowProtocol
     from folkmoot.simulation.council import Council
     from folkmoot.simulation.setting import Device as DeviceName
 
@@ -114,7 +114,7 @@ def protocol_typed(
     name: str, participants: int, k: int | None = None, alpha: int | None = None, beta: int = 20
 ) -> Council | SnowProtocol[Any]:
     """The protocol that ``--protocol`` names, among so many participants."""
-    from folkmoot.protocols import PROTOCOLS, named_protocol
+    from folkmoot.protocols.naming import PROTOCOLS, named_protocol
 
     if name == COUNCIL:
         from folkmoot.simulation.council import Council
@@ -127,11 +127,11 @@ def protocol_typed(
 
 # What stands for a mark in a help text: the names that this command takes, where they are defined.
 LISTS = {
-    "{attacks on votes}": ("folkmoot.adversaries", "ATTACKS"),
-    "{attacks on clusterings}": ("folkmoot.clustering", "PARTITION_ATTACKS"),
+    "{attacks on votes}": ("folkmoot.adversaries.naming", "ATTACKS"),
+    "{attacks on clusterings}": ("folkmoot.clustering.adversaries", "PARTITION_ATTACKS"),
     "{attacks on nodes}": ("folkmoot.local.moot", "ATTACKS"),
     "{aggregations}": ("folkmoot.aggregation.naming", "AGGREGATIONS"),
-    "{protocols}": ("folkmoot.protocols", "PROTOCOLS"),
+    "{protocols}": ("folkmoot.protocols.naming", "PROTOCOLS"),
 }
 
 
@@ -147,17 +147,17 @@ class ListingCommand(TyperCommand):
     def naming(self) -> Iterator[None]:
         """Meanwhile the help of the options has the names that there are now."""
         helps = {option: str(getattr(option, "help", None) or "") for option in self.params}
-        helps = {option: told for option, told in helps.items() if "{" in told}
-        for option, told in helps.items():
+        helps = {option: help_text for option, help_text in helps.items() if "{" in help_text}
+        for option, help_text in helps.items():
             for mark, (module, names) in LISTS.items():
-                if mark in told:
-                    told = told.replace(mark, ", ".join(getattr(import_module(module), names)))
-            vars(option)["help"] = told
+                if mark in help_text:
+                    help_text = help_text.replace(mark, ", ".join(getattr(import_module(module), names)))
+            vars(option)["help"] = help_text
         try:
             yield
         finally:
-            for option, told in helps.items():
-                vars(option)["help"] = told
+            for option, help_text in helps.items():
+                vars(option)["help"] = help_text
 
 
 def device_called(typed: str) -> DeviceName:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console, ConsoleOptions
 
-    from folkmoot.comparing import Joining, ParticipantTable
+    from folkmoot.comparing.joining import Joining
+    from folkmoot.comparing.participants import ParticipantTable
 
 PICTURES = (".png", ".svg", ".pdf")
 PAGES = (".html", ".htm")

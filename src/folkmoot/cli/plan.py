@@ -83,7 +83,7 @@ def plan(
     Each setting has its accuracy and its cost in messages; the notes say how many malicious participants
     break the best.
     """
-    from folkmoot.planning import plan as planned
+    from folkmoot.planning.planner import plan as planned
 
     path = picture_path(plot)
     given: dict[str, Any] = {"p": None if p is None else parse_accuracies(p), "labels": classes}

@@ -56,7 +56,7 @@ def predict(
     file = moot / MOOT_FILE if moot.is_dir() else moot
     with file.open("rb"), data.open("rb"):  # named, if one is not there, before anything is loaded
         pass
-    from folkmoot.aggregation import watching
+    from folkmoot.aggregation.own import watching
     from folkmoot.runs.learned import read_moot
 
     with collected_warnings() as warnings, progress_bar("final votes") as progress, watching(progress):
@@ -88,7 +88,7 @@ def predict(
 
 
 def _answered(learned: LearnedMoot, X: Array, file: Path) -> TableAnswers:
-    """The answers; what cannot happen to a moot that ``learn`` wrote is told in one line as well."""
+    """The answers; a ValueError of one line also for a moot that ``learn`` did not write."""
     try:
         return learned.answers(X)
     except (AttributeError, LookupError) as error:
@@ -96,7 +96,7 @@ def _answered(learned: LearnedMoot, X: Array, file: Path) -> TableAnswers:
 
 
 def _truth(sheet: Sheet, layout: Layout) -> list[str]:
-    """What is right, where the file says so of every row."""
+    """The truth, if the file has it for every row."""
     if layout.target not in sheet.columns:
         return []
     cells = sheet.column(layout.target)
@@ -104,7 +104,7 @@ def _truth(sheet: Sheet, layout: Layout) -> list[str]:
 
 
 def _known(truth: list[str], answers: TableAnswers, sheet: Sheet) -> dict[str, float]:
-    """How well it answers, where the file has the truth: the share of right labels, or how far it is off."""
+    """The accuracy or the error, if the file has the truth."""
     if not truth:
         return {}
     right = [sheet.plain(cell) for cell in truth]

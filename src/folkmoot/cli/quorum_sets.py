@@ -14,7 +14,9 @@ from folkmoot.node.durations import seconds_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from folkmoot.outlook import Analysis, NodeList, QuorumSystem
+    from folkmoot.outlook import QuorumSystem
+    from folkmoot.outlook.analysis import Analysis
+    from folkmoot.outlook.node_list import NodeList
 
 SPLIT = 1
 NOT_FINISHED = 3
@@ -36,7 +38,8 @@ def quorum_sets(
 
     It exits with 0 if all quorums intersect, 1 if two share nobody, 3 if it was not finished in time.
     """
-    from folkmoot.outlook import analyse, read_nodes
+    from folkmoot.outlook import analyse
+    from folkmoot.outlook.node_list import read_nodes
 
     picture = picture_path(plot)
     seconds = seconds_of(deadline, "--deadline")
@@ -64,7 +67,7 @@ def _draw(system: QuorumSystem, found: Analysis, title: Callable[[str], str], pa
 
 
 def _tell(system: QuorumSystem, found: Analysis, listed: NodeList, json: bool) -> None:
-    """What was found, for people or for machines."""
+    """The findings, for people or for machines."""
     title = listed.title
     if json:
         names = {key: title(key) for key in system.names}
@@ -78,8 +81,8 @@ def _tell(system: QuorumSystem, found: Analysis, listed: NodeList, json: bool) -
         ("fewest whose lies split it", found.splitting_sets),
     ):
         rows.append((what, *_smallest(sets_found, title)))
-    if found.liars:
-        rows.append(("... if they misstate their sets", *_smallest(found.liars, title)))
+    if found.misstating_sets:
+        rows.append(("... if they misstate their sets", *_smallest(found.misstating_sets, title)))
     if found.disjoint is not None:
         for which, quorum in zip(("one quorum", "another, which shares nobody"), found.disjoint, strict=True):
             rows.append((which, str(len(quorum)), _names(quorum, title)))

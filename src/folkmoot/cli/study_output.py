@@ -1,4 +1,4 @@
-"""Common parts of ``demo`` and ``learn``: a study printed as a table, and written into a folder."""
+"""Output of ``demo`` and ``learn``: a study printed as a table, and written into a folder."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def write_study(study: Study, folder: Path, title: str, found: dict[str, Any]) -
     study.reports[0].participants.to_csv(folder / PARTICIPANTS)
     report = folder / REPORT
     report.write_text(html, encoding="utf-8")
-    told = "the pictures" if drawn else f"no pictures (they need {to_install('plots')})"
-    return f"wrote {report} (open it in a browser), {told}, results.json and participants.csv beside it"
+    drawings = "the pictures" if drawn else f"no pictures (they need {to_install('plots')})"
+    return f"wrote {report} (open it in a browser), {drawings}, results.json and participants.csv beside it"
 
 
 def as_dict(study: Study, warned: list[str]) -> dict[str, Any]:

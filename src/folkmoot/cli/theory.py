@@ -41,6 +41,8 @@ from folkmoot.cli.output import (
 from folkmoot.cli.quorum_sets import quorum_sets
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from folkmoot.theory import LocalSlushChain, SlushChain
 
 app = typer.Typer(
@@ -84,10 +86,7 @@ def absorption(
             for b in _rows(chain, everything)
         ]
         print_table(f"Absorption of {chain}", ["b", "all end blue", "all end red"], rows, _more(chain, rows))
-    if path:
-        from folkmoot.report import theory_figures as pictures
-
-        save_picture(pictures.absorption(chain), path)
+    _draw(path, "absorption", chain)
 
 
 @app.command()
@@ -152,11 +151,8 @@ def accuracy(
         print_table(
             f"Accuracy of {chain}", ["who decides", "accuracy"], _accuracy_rows(result), _gap_note(result)
         )
-    if path and isinstance(chain, theory.SlushChain):
-        from folkmoot.report import theory_figures as pictures
-
-        mark = accuracies if isinstance(accuracies, float) else None
-        save_picture(pictures.accuracy(chain, delta=margin, q=q, mark=mark), path)
+    mark = accuracies if isinstance(accuracies, float) else None
+    _draw(path, "accuracy", chain, delta=margin, q=q, mark=mark)
 
 
 @app.command()
@@ -192,10 +188,7 @@ def threshold(
             else meaning.get(p_th, "Slush is ahead below, the majority above")
         )
         print_table(f"Threshold of {chain}", ["majority", "p_th"], [[rule, f"{p_th:.10f}"]], note)
-    if path:
-        from folkmoot.report import theory_figures as pictures
-
-        save_picture(pictures.threshold(chain, p_th, delta=delta or 0, q=q), path)
+    _draw(path, "threshold", chain, p_th, delta=delta or 0, q=q)
 
 
 @app.command()
@@ -250,10 +243,7 @@ def rounds(
         rows = [[str(b), *(number(float(column[b])) for column in columns)] for b in _rows(chain, everything)]
         notes.append(_more(chain, rows))
         print_table(f"Steps of {chain}", header, rows, notes)
-    if path:
-        from folkmoot.report import theory_figures as pictures
-
-        save_picture(pictures.rounds(chain, total), path)
+    _draw(path, "rounds", chain, total)
 
 
 app.command("quorum-sets")(quorum_sets)
@@ -286,6 +276,14 @@ def _local_chain(n: int, k: int, p: float | list[float], byzantine: int, samplin
     honest = everyone - byzantine
     each = checks.accuracies([p] * honest if isinstance(p, float) else p, honest)
     return LocalSlushChain(StrongConfidence(each), k, byzantine=byzantine, sampling=named_law(sampling))
+
+
+def _draw(path: Path | None, name: str, *arguments: Any, **options: Any) -> None:
+    """Save the picture of this name of ``report.theory_figures``, if a file is given."""
+    if path is not None:
+        from folkmoot.report import theory_figures
+
+        save_picture(getattr(theory_figures, name)(*arguments, **options), path)
 
 
 def _settings(chain: SlushChain | LocalSlushChain, alpha: int | list[int]) -> dict[str, Any]:

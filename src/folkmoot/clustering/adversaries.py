@@ -1,7 +1,7 @@
 """Adversaries where clusters are agreed on (``folkmoot.cluster``): what they know, and one short class each.
 
-Partitions are committed to before any is revealed, so a liar knows its own and those of the other liars, and
-no honest one. When members talk it may say something else than it revealed.
+Partitions are committed to before any is revealed, so a malicious one knows its own and those of its
+accomplices, and no honest one. In rounds it may announce another partition than it revealed.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from folkmoot.votes import numbered
 
 
 @dataclass(frozen=True, eq=False)
-class LiarsView:
-    """A liar's knowledge when it makes up its partition.
+class MaliciousView:
+    """What a malicious participant knows when it chooses its partition.
 
     Parameters
     ----------
     own : ndarray of int, shape (object,)
         Its own partition; -1 for objects that it has not seen.
-    together : ndarray of int, shape (liar, object)
-        Those of all liars, its own among them.
+    together : ndarray of int, shape (malicious, object)
+        Those of all malicious participants, its own among them.
     clusters : int
-        The number of clusters that is asked for, or the usual one among the liars.
+        The number of clusters asked for, or the usual one among the malicious.
     shared : int
-        A seed that all liars have in common: those who draw from it draw the same.
+        A seed that all malicious participants share: with it they draw the same.
     private : int
-        A seed of its own.
+        A seed that no other has.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.clustering import CliquePartition, LiarsView
+    >>> from folkmoot.clustering.adversaries import ColludingPartition, MaliciousView
     >>> own = np.array([0, 0, 1, 1, 2, 2])
-    >>> first, second = (LiarsView(own, own[None], 3, shared=7, private=each) for each in (1, 2))
-    >>> bool((CliquePartition().reveal(first) == CliquePartition().reveal(second)).all())
+    >>> first, second = (MaliciousView(own, own[None], 3, shared=7, private=each) for each in (1, 2))
+    >>> bool((ColludingPartition().reveal(first) == ColludingPartition().reveal(second)).all())
     True
     """
 
@@ -62,7 +62,7 @@ class PartitionAdversary(ABC):
     A behaviour of your own: the first half of the objects against the second.
 
     >>> import numpy as np
-    >>> from folkmoot.clustering import PartitionAdversary, partitions_handed_in
+    >>> from folkmoot.clustering.adversaries import PartitionAdversary, partitions_handed_in
     >>> class Halves(PartitionAdversary):
     ...     def reveal(self, view):
     ...         return np.arange(len(view.own)) * 2 // len(view.own)
@@ -73,27 +73,27 @@ class PartitionAdversary(ABC):
     """
 
     @abstractmethod
-    def reveal(self, view: LiarsView) -> Ints:
+    def reveal(self, view: MaliciousView) -> Ints:
         """The partition that it commits to and reveals, shape (object,)."""
 
-    def announce(self, view: LiarsView) -> Ints:
-        """Its announcement in the talk: by default the partition that it revealed."""
+    def announce(self, view: MaliciousView) -> Ints:
+        """The partition that it announces in rounds; by default the revealed one."""
         return self.reveal(view)
 
 
 def views(
     partitions: Ints, adversaries: Mapping[int, PartitionAdversary], clusters: int | None, seed: int
-) -> dict[int, LiarsView]:
-    """Each liar's knowledge, by its number."""
+) -> dict[int, MaliciousView]:
+    """What each malicious participant knows, by its number."""
     if not adversaries:
         return {}
-    liars = sorted(adversaries)
-    together = partitions[liars]
+    malicious = sorted(adversaries)
+    together = partitions[malicious]
     usual = int(np.median(together.max(axis=1) + 1)) if clusters is None else clusters
-    shared, *private = np.random.default_rng([seed, 0x11A5]).integers(0, 2**62, len(liars) + 1).tolist()
+    shared, *private = np.random.default_rng([seed, 0x11A5]).integers(0, 2**62, len(malicious) + 1).tolist()
     return {
-        liar: LiarsView(partitions[liar], together, max(2, usual), shared, own)
-        for liar, own in zip(liars, private, strict=True)
+        who: MaliciousView(partitions[who], together, max(2, usual), shared, own)
+        for who, own in zip(malicious, private, strict=True)
     }
 
 
@@ -104,7 +104,7 @@ def partitions_handed_in(
     clusters: int | None = None,
     seed: int = 0,
 ) -> Ints:
-    """Replace the partitions of liars by those that they reveal.
+    """Replace the partitions of malicious participants by those that they reveal.
 
     Parameters
     ----------
@@ -115,68 +115,68 @@ def partitions_handed_in(
     clusters : int, optional
         The number of clusters that is asked for.
     seed : int, default 0
-        Seeds what liars draw.
+        Seeds their draws.
 
     Returns
     -------
     ndarray of int, shape (participant, object)
-        What a centre, or everybody else, is shown; clusters are numbered in the order in which they appear.
+        The revealed partitions; clusters are numbered in the order in which they appear.
 
     Examples
     --------
-    >>> from folkmoot.clustering import MergedPartition, partitions_handed_in
+    >>> from folkmoot.clustering.adversaries import MergedPartition, partitions_handed_in
     >>> partitions_handed_in([[0, 1, 2, 3], [0, 1, 2, 3]], {1: MergedPartition()})
     array([[0, 1, 2, 3],
            [0, 1, 0, 1]])
     """
     given = np.asarray(partitions, dtype=np.int64)
     result = numbered(given)
-    for liar, view in views(result, adversaries, clusters, seed).items():
-        result[liar] = numbered(np.asarray(adversaries[liar].reveal(view), dtype=np.int64)[None])[0]
+    for who, view in views(result, adversaries, clusters, seed).items():
+        result[who] = numbered(np.asarray(adversaries[who].reveal(view), dtype=np.int64)[None])[0]
     return result
 
 
-def where_seen(view: LiarsView, labels: Ints) -> Ints:
-    """The labels on the objects that the liar has seen, so that its gaps do not give it away."""
+def where_seen(view: MaliciousView, labels: Ints) -> Ints:
+    """The labels on the objects that it has seen, so that its gaps do not give it away."""
     return np.where(view.own >= 0, labels, UNSEEN)
 
 
 @dataclass(frozen=True)
 class RandomPartition(PartitionAdversary):
-    """Puts every object into a cluster at random, each liar for itself.
+    """Puts every object into a cluster at random, each malicious participant independently.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.clustering import LiarsView, RandomPartition
+    >>> from folkmoot.clustering.adversaries import MaliciousView, RandomPartition
     >>> own = np.zeros(8, dtype=int)
-    >>> RandomPartition().reveal(LiarsView(own, own[None], 3, shared=0, private=1))
+    >>> RandomPartition().reveal(MaliciousView(own, own[None], 3, shared=0, private=1))
     array([1, 1, 2, 2, 0, 0, 2, 2])
     """
 
-    def reveal(self, view: LiarsView) -> Ints:
+    def reveal(self, view: MaliciousView) -> Ints:
         """Clusters by its own seed."""
         return where_seen(view, np.random.default_rng(view.private).integers(0, view.clusters, len(view.own)))
 
 
 @dataclass(frozen=True)
-class CliquePartition(PartitionAdversary):
-    """Reveals a partition drawn at random, the same as every other liar, but for some noise.
+class ColludingPartition(PartitionAdversary):
+    """Reveals a partition drawn at random, the same for all malicious participants, but for some noise.
 
     Parameters
     ----------
     noise : float, default 0.0
-        The share of objects that each liar draws anew for itself.
+        The share of objects that each one draws anew.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.clustering import CliquePartition, LiarsView
+    >>> from folkmoot.clustering.adversaries import ColludingPartition, MaliciousView
     >>> own = np.zeros(1000, dtype=int)
-    >>> one, other = (LiarsView(own, own[None], 10, shared=0, private=each) for each in (1, 2))
-    >>> print((CliquePartition().reveal(one) == CliquePartition().reveal(other)).mean())
+    >>> one, other = (MaliciousView(own, own[None], 10, shared=0, private=each) for each in (1, 2))
+    >>> print((ColludingPartition().reveal(one) == ColludingPartition().reveal(other)).mean())
     1.0
-    >>> noisy = CliquePartition(noise=0.2)
+    >>> noisy = ColludingPartition(noise=0.2)
     >>> print((noisy.reveal(one) == noisy.reveal(other)).mean())
     0.686
     """
@@ -186,8 +186,8 @@ class CliquePartition(PartitionAdversary):
     def __post_init__(self) -> None:
         object.__setattr__(self, "noise", checks.probability("noise", self.noise))
 
-    def reveal(self, view: LiarsView) -> Ints:
-        """The clique's clusters, with noise of its own."""
+    def reveal(self, view: MaliciousView) -> Ints:
+        """The common clusters, with its own noise."""
         objects = len(view.own)
         lie = np.random.default_rng(view.shared).integers(0, view.clusters, objects)
         if self.noise:
@@ -198,7 +198,7 @@ class CliquePartition(PartitionAdversary):
 
 @dataclass(frozen=True)
 class MergedPartition(PartitionAdversary):
-    """Reveals the liars' most typical partition with clusters joined two by two, the same as every liar.
+    """Reveals the most typical malicious partition with clusters joined two by two, the same for all.
 
     With n clusters, cluster c is joined with cluster c + n/2. Two clusters are left as they are: a partition
     of one cluster would say nothing.
@@ -206,13 +206,13 @@ class MergedPartition(PartitionAdversary):
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.clustering import LiarsView, MergedPartition
+    >>> from folkmoot.clustering.adversaries import MaliciousView, MergedPartition
     >>> own = np.array([0, 1, 2, 3, 3])
-    >>> MergedPartition().reveal(LiarsView(own, own[None], 4, shared=0, private=1))
+    >>> MergedPartition().reveal(MaliciousView(own, own[None], 4, shared=0, private=1))
     array([0, 1, 0, 1, 1])
     """
 
-    def reveal(self, view: LiarsView) -> Ints:
+    def reveal(self, view: MaliciousView) -> Ints:
         """The coarser partition."""
         together = numbered(view.together)
         base: Ints = together[medoid(together)]
@@ -224,7 +224,7 @@ class MergedPartition(PartitionAdversary):
 
 @dataclass(frozen=True)
 class ShiftedPartition(PartitionAdversary):
-    """Reveals the liars' most typical partition with some objects moved to the next cluster, as all liars do.
+    """Reveals the most typical malicious partition with some objects moved to the next cluster, as all do.
 
     Parameters
     ----------
@@ -234,9 +234,9 @@ class ShiftedPartition(PartitionAdversary):
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.clustering import LiarsView, ShiftedPartition
+    >>> from folkmoot.clustering.adversaries import MaliciousView, ShiftedPartition
     >>> own = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2])
-    >>> ShiftedPartition().reveal(LiarsView(own, own[None], 3, shared=1, private=1))
+    >>> ShiftedPartition().reveal(MaliciousView(own, own[None], 3, shared=1, private=1))
     array([0, 0, 1, 1, 1, 1, 2, 2, 2])
     """
 
@@ -245,7 +245,7 @@ class ShiftedPartition(PartitionAdversary):
     def __post_init__(self) -> None:
         object.__setattr__(self, "share", checks.probability("share", self.share))
 
-    def reveal(self, view: LiarsView) -> Ints:
+    def reveal(self, view: MaliciousView) -> Ints:
         """The partition with its boundaries moved."""
         together = numbered(view.together)
         base: Ints = together[medoid(together)]
@@ -257,30 +257,30 @@ class ShiftedPartition(PartitionAdversary):
 
 @dataclass(frozen=True)
 class TurncoatPartition(PartitionAdversary):
-    """Reveals its own partition, and says a lie in the talk.
+    """Reveals its own partition, and announces a lie in rounds.
 
     Parameters
     ----------
-    lie : PartitionAdversary, default CliquePartition()
-        Its announcement in the talk.
+    lie : PartitionAdversary, default ColludingPartition()
+        The partition that it announces.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.clustering import LiarsView, TurncoatPartition
+    >>> from folkmoot.clustering.adversaries import MaliciousView, TurncoatPartition
     >>> own = np.array([0, 0, 1, 1, 2, 2])
-    >>> view = LiarsView(own, own[None], 3, shared=0, private=1)
+    >>> view = MaliciousView(own, own[None], 3, shared=0, private=1)
     >>> TurncoatPartition().reveal(view), TurncoatPartition().announce(view)
     (array([0, 0, 1, 1, 2, 2]), array([2, 1, 1, 0, 0, 0]))
     """
 
-    lie: PartitionAdversary = field(default_factory=CliquePartition)
+    lie: PartitionAdversary = field(default_factory=ColludingPartition)
 
-    def reveal(self, view: LiarsView) -> Ints:
+    def reveal(self, view: MaliciousView) -> Ints:
         """Its own partition, as an honest participant would."""
         return view.own
 
-    def announce(self, view: LiarsView) -> Ints:
+    def announce(self, view: MaliciousView) -> Ints:
         """The lie."""
         return self.lie.reveal(view)
 
@@ -288,8 +288,8 @@ class TurncoatPartition(PartitionAdversary):
 # The names used at the prompt (--attack).
 PARTITION_ATTACKS: Final[dict[str, PartitionAdversary]] = {
     "random": RandomPartition(),
-    "clique": CliquePartition(),
-    "noisy-clique": CliquePartition(noise=0.2),
+    "clique": ColludingPartition(),
+    "noisy-clique": ColludingPartition(noise=0.2),
     "merged": MergedPartition(),
     "shifted": ShiftedPartition(),
     "adaptive": TurncoatPartition(),

@@ -1,4 +1,4 @@
-"""``cluster``: partitions in, one agreed partition out, whoever lies."""
+"""``cluster``: one agreed partition, even if a majority of participants is malicious."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Bools, Floats, Ints, Progress
-from folkmoot.clustering import CliquePartition, PartitionAdversary
-from folkmoot.clustering.adversaries import views
+from folkmoot.clustering.adversaries import ColludingPartition, PartitionAdversary, views
 from folkmoot.clustering.clustering import Clustering, ClusteringWarning
 from folkmoot.clustering.consensus_partitions import check_clusters
-from folkmoot.clustering.listening import ENOUGH_VOICES, Revealed, agreed_numbers, weighted_quantile
+from folkmoot.clustering.listening import ENOUGH_VOTES, Revealed, agreed_numbers, weighted_quantile
 from folkmoot.clustering.partitions import UNSEEN, check_partitions, cross, matching, medoid, renamed
-from folkmoot.clustering.talking import plurality, talk
+from folkmoot.clustering.rounds import agree, plurality
 from folkmoot.votes import numbered
 
 ROUNDS: Final = 10
@@ -36,34 +35,33 @@ def cluster(
 ) -> Clustering:
     """Let participants agree on one clustering of objects, from the clusterings that each has made.
 
-    Each weighs the others by the agreement of their partitions with its own (copies share a voice), and makes
-    a weighted consensus of all partitions. Then it talks with those it trusts until they hold one partition.
-    Names of clusters mean nothing, and no labels are needed. More than half of the participants may lie.
+    Each weighs the others by the agreement of their partitions with its own (copies share one effective
+    vote) and makes a weighted consensus of all partitions. In rounds those that trust each other come to one
+    partition. Cluster numbers may differ between participants. More than half of the participants may lie.
 
     Parameters
     ----------
     partitions : array-like of int, shape (participant, object)
         The cluster of each object by each participant, by any numbers >= 0; -1 for one that it has not seen.
     n_clusters : int, optional
-        How many clusters to agree on. Default: each participant takes, of the numbers of those that it trusts
-        (the middle 80%), the one after which the spectrum of their consensus falls most. The result says when
-        it is unsure.
+        How many clusters to agree on. Default: of the numbers of trusted participants (the middle 80%), the
+        one after which the spectrum of their consensus falls most. ``unsure`` says if that is doubtful.
     adversaries : int or mapping of int to PartitionAdversary, optional
-        Byzantine participants: how many (the last ones, in a clique), or which. They are not counted in the
+        Byzantine participants: how many (the last ones, colluding), or which. They are not counted in the
         result. Default: everybody follows the rule from the partition that it gave, whatever that is.
     rounds : int, default 10
-        The most rounds to talk; it ends when all that anchor hold one partition.
+        The most rounds. They end when all judges hold one partition.
     names : sequence of str, optional
         Names of the participants.
     seed : int, default 0
-        Seeds what liars draw. Nothing else is random.
+        Seeds the draws of adversaries. Nothing else is random.
     progress : callable, optional
         Called with (done, all) whenever a participant has made its consensus.
 
     Returns
     -------
     Clustering
-        The agreed cluster of each object, who trusts whom, who anchors, and how far they agree.
+        The agreed cluster of each object, weights, judges, and agreement.
 
     Raises
     ------
@@ -78,7 +76,7 @@ def cluster(
 
     Examples
     --------
-    Five participants put nine objects into three clusters, each with a mistake of its own. Three others tell
+    Five participants put nine objects into three clusters, each with another mistake. Three others tell
     the same lie.
 
     >>> from folkmoot import cluster
@@ -95,87 +93,86 @@ def cluster(
     n, objects = said.shape
     clusters = None if n_clusters is None else check_clusters(n_clusters, objects)
     most = checks.integer("rounds", rounds, least=1)
-    liars = _liars(adversaries, n)
+    malicious = _malicious(adversaries, n)
     called = _names(names, n)
-    handed, lies = lied(said, liars, clusters, checks.integer("seed", seed, least=0))
+    handed, lies = with_lies(said, malicious, clusters, checks.integer("seed", seed, least=0))
     honest = np.ones(n, dtype=np.bool_)
-    honest[list(liars)] = False
+    honest[list(malicious)] = False
     if not honest.any():
         raise ValueError("adversaries must leave at least one honest participant: got all of them")
-    return conclude(hear(handed, honest, clusters, progress), honest, lies, most, called)
+    return conclude(propose(handed, honest, clusters, progress), honest, lies, most, called)
 
 
-def lied(
-    said: Ints, liars: Mapping[int, PartitionAdversary], clusters: int | None, seed: int
+def with_lies(
+    said: Ints, malicious: Mapping[int, PartitionAdversary], clusters: int | None, seed: int
 ) -> tuple[Ints, dict[int, Ints]]:
-    """The revealed partitions, and the announcements of liars in the talk."""
+    """All revealed partitions, and those that the malicious announce in rounds."""
     handed, announced = said.copy(), {}
-    for liar, view in views(said, liars, clusters, seed).items():
-        handed[liar] = _told(liars[liar].reveal(view), said.shape[1])
-        announced[liar] = _told(liars[liar].announce(view), said.shape[1])
+    for who, view in views(said, malicious, clusters, seed).items():
+        handed[who] = _as_read(malicious[who].reveal(view), said.shape[1])
+        announced[who] = _as_read(malicious[who].announce(view), said.shape[1])
     return handed, announced
 
 
 @dataclass(frozen=True, eq=False)
-class HeardPartitions:
-    """Listeners' results from the revealed partitions, before the talk.
+class Proposals:
+    """The consensus of each listener before rounds, and its weights.
 
-    Participants are in an order that hangs on the partitions alone, so that nothing depends on who is called
-    what.
+    Participants are in an order that depends on the partitions alone, so names change nothing.
     """
 
     revealed: Revealed
-    order: Ints  # (place,): which participant is there
+    order: Ints  # (place,): the participant there
     numbers: Ints  # (place,): how many clusters each asks for
     announced: Ints  # (place, object): its consensus
     weights: Floats  # (place, place)
     given: bool
 
 
-def hear(
+def propose(
     said: Ints, listening: Bools, clusters: int | None, progress: Progress | None = None
-) -> HeardPartitions:
-    """Have everybody that listens weigh what was revealed, and make its consensus."""
+) -> Proposals:
+    """Have every listener weigh the revealed partitions and make its consensus."""
     _, rank = np.unique(said, axis=0, return_inverse=True)
     order = np.argsort(rank.ravel(), kind="stable")
     revealed = Revealed.of(said[order])
     listeners = np.flatnonzero(listening[order])
     numbers, announced, weights = _listen(revealed, listeners, clusters, progress)
-    return HeardPartitions(revealed, order, numbers, announced, weights, clusters is not None)
+    return Proposals(revealed, order, numbers, announced, weights, clusters is not None)
 
 
 def conclude(
-    heard: HeardPartitions, honest: Bools, lies: Mapping[int, Ints], rounds: int, names: tuple[str, ...]
+    proposals: Proposals, honest: Bools, lies: Mapping[int, Ints], rounds: int, names: tuple[str, ...]
 ) -> Clustering:
-    """Have those that are honest talk, with lies (by participant) announced by the others."""
-    revealed, order = heard.revealed, heard.order
+    """Play the rounds of the honest, with lies (by participant) announced by the others."""
+    revealed, order = proposals.revealed, proposals.order
     n, back = len(order), np.argsort(order)
-    announced, listeners = heard.announced.copy(), np.flatnonzero(honest[order])
-    for liar, lie in lies.items():
-        announced[back[liar]] = lie
-    weights = np.where(honest[order][:, None], heard.weights, 0.0)
-    anchored = np.zeros(n, dtype=np.bool_)
-    anchored[listeners] = [revealed.voices_in(weights[i]) >= ENOUGH_VOICES for i in listeners]
-    counted = np.flatnonzero(anchored) if anchored.any() else listeners
-    came = talk(announced, weights, listeners, counted, rounds, revealed)
+    announced, listeners = proposals.announced.copy(), np.flatnonzero(honest[order])
+    for who, lie in lies.items():
+        announced[back[who]] = lie
+    weights = np.where(honest[order][:, None], proposals.weights, 0.0)
+    judges = np.zeros(n, dtype=np.bool_)
+    judges[listeners] = [revealed.votes_in(weights[i]) >= ENOUGH_VOTES for i in listeners]
+    counted = np.flatnonzero(judges) if judges.any() else listeners
+    end = agree(announced, weights, listeners, counted, rounds, revealed)
 
-    outside = revealed.outside_voices
-    labels, held, agreement = _seen_from_outside(came.held, counted, outside)
+    outside = revealed.outside_votes
+    labels, held, agreement = _as_an_outsider(end.held, counted, outside)
     held[~honest[order]] = UNSEEN
-    pivot = _pivot(came.held, counted, outside)
+    pivot = _pivot(end.held, counted, outside)
     result = Clustering(
         labels=labels,
         weights=(weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300))[np.ix_(back, back)],
-        anchored=anchored[back],
+        judges=judges[back],
         agreement=agreement,
         held=held[back],
         honest=honest,
-        voices=revealed.voices[back],
-        likeness=cross(revealed.said, labels[None]).rand[back, 0],
-        rounds=came.rounds,
-        unanimous=came.unanimous,
-        asked_clusters=int(heard.numbers[pivot]),
-        given=heard.given,
+        effective_votes=revealed.effective_votes[back],
+        likeness=cross(revealed.partitions, labels[None]).rand[back, 0],
+        rounds=end.rounds,
+        unanimous=end.unanimous,
+        asked_clusters=int(proposals.numbers[pivot]),
+        given=proposals.given,
         suggested_clusters=revealed.graph.eigengap(weights[pivot]),
         usual_clusters=weighted_quantile(revealed.numbers, weights[pivot]),
         names=names,
@@ -187,8 +184,8 @@ def conclude(
 def _listen(
     revealed: Revealed, listeners: Ints, clusters: int | None, progress: Progress | None
 ) -> tuple[Ints, Ints, Floats]:
-    """How many clusters each asks for, its consensus, and its weights; equal partitions only once."""
-    said = revealed.said
+    """The number of clusters, consensus and weights of each; equal partitions only once."""
+    said = revealed.partitions
     weights = np.zeros((len(said), len(said)))
     for i in listeners:
         weights[i] = revealed.first_weights(int(i))
@@ -210,20 +207,20 @@ def _listen(
     return numbers, announced, weights
 
 
-def _pivot(held: Ints, counted: Ints, voices: Floats) -> int:
-    """Who of those that count is most like all of them, by their voices."""
-    return int(counted[medoid(held[counted], voices[counted])])
+def _pivot(held: Ints, counted: Ints, votes: Floats) -> int:
+    """The counted participant most like all of them, by effective votes."""
+    return int(counted[medoid(held[counted], votes[counted])])
 
 
-def _seen_from_outside(held: Ints, counted: Ints, voices: Floats) -> tuple[Ints, Ints, Floats]:
+def _as_an_outsider(held: Ints, counted: Ints, votes: Floats) -> tuple[Ints, Ints, Floats]:
     """The labels, what each holds by the same names, and the share of those that count who hold them.
 
-    Near copies share a voice: a clique that follows the rule from its lie is one voice here, too.
+    Near copies share one effective vote here, too: also those that follow the rule from a common lie.
     """
-    own = held[_pivot(held, counted, voices)]
+    own = held[_pivot(held, counted, votes)]
     crossing = cross(own[None], held)
     same = np.stack([renamed(held[j], matching(crossing.block(0, j))) for j in range(len(held))])
-    labels = plurality(list(same[counted]), voices[counted], own)
+    labels = plurality(list(same[counted]), votes[counted], own)
     agreement = (same[counted] == labels).mean(axis=0)
     final = numbered(labels[None])[0]
     names = np.arange(same.max() + 1)
@@ -234,12 +231,12 @@ def _seen_from_outside(held: Ints, counted: Ints, voices: Floats) -> tuple[Ints,
     return final, renamed(same, names), agreement
 
 
-def _liars(given: int | Mapping[int, PartitionAdversary] | None, n: int) -> dict[int, PartitionAdversary]:
+def _malicious(given: int | Mapping[int, PartitionAdversary] | None, n: int) -> dict[int, PartitionAdversary]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
         _, count = checks.population(n, checks.integer("adversaries", given))
-        return {i: CliquePartition() for i in range(n - count, n)}
+        return {i: ColludingPartition() for i in range(n - count, n)}
     for who, adversary in given.items():
         if not isinstance(adversary, PartitionAdversary):
             raise TypeError(f"adversaries must map participants to PartitionAdversary: got {adversary!r}")
@@ -256,26 +253,26 @@ def _names(names: Sequence[str] | None, n: int) -> tuple[str, ...]:
     return tuple(map(str, names))
 
 
-def _told(lie: Ints, objects: int) -> Ints:
-    """What a liar says, as everybody else reads it."""
+def _as_read(lie: Ints, objects: int) -> Ints:
+    """The partition of a malicious participant as others read it."""
     if np.shape(lie) != (objects,):
         raise ValueError(
-            f"an adversary must say a cluster for each of {objects} objects: got {np.shape(lie)}"
+            f"an adversary must give a cluster for each of {objects} objects: got {np.shape(lie)}"
         )
-    told: Ints = numbered(np.asarray(lie, dtype=np.int64)[None])[0]
-    return told
+    read: Ints = numbered(np.asarray(lie, dtype=np.int64)[None])[0]
+    return read
 
 
 def _warn(result: Clustering, revealed: Revealed) -> None:
-    said = revealed.said
+    said = revealed.partitions
     if (said == said[0]).all():
         message = (
             "all partitions are the same, so there was nothing to agree on: the labels are that partition"
         )
-    elif not result.anchored.any():
+    elif not result.judges.any():
         message = (
-            "no participant found enough others to agree with (anchored is all "
-            "False): the partitions are too few or too unlike each other, and the labels may mean nothing"
+            "no participant found enough others to agree with (judges is all False): "
+            "the partitions are too few or too unlike each other, and the labels may mean nothing"
         )
     elif result.given and result.n_clusters < result.asked_clusters:
         message = (

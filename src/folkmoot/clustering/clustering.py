@@ -1,4 +1,4 @@
-"""``Clustering``: what participants agreed on, who trusts whom, and who could judge at all."""
+"""``Clustering``: the agreed clusters, the weights, and which participants could judge."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from folkmoot import checks
 from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.pictures.canvas import canvas
 from folkmoot.pictures.notebook import paragraphs
@@ -15,19 +16,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class ClusteringWarning(UserWarning):
-    """The partitions leave little to agree on; the result is there all the same.
+class ClusteringWarning(checks.MootWarning):
+    """The partitions leave little to agree on; there still is a result.
 
     Examples
     --------
     >>> import warnings
-    >>> from folkmoot import ClusteringWarning, cluster
-    >>> with warnings.catch_warnings(record=True) as said:
+    >>> from folkmoot import cluster
+    >>> from folkmoot.clustering.clustering import ClusteringWarning
+    >>> with warnings.catch_warnings(record=True) as found:
     ...     warnings.simplefilter("always")
     ...     agreed = cluster([[0, 0, 1, 1]] * 3)
-    >>> said[0].category is ClusteringWarning, agreed.labels
+    >>> found[0].category is ClusteringWarning, agreed.labels
     (True, array([0, 0, 1, 1]))
-    >>> print(said[0].message)
+    >>> print(found[0].message)
     all partitions are the same, so there was nothing to agree on: the labels are that partition
     """
 
@@ -42,23 +44,22 @@ class Clustering:
         The agreed cluster of each object, numbered in the order in which they appear; -1 where nobody has
         seen it.
     weights : ndarray of float, shape (participant, participant)
-        The weight of each participant (column) for each (row) at the end; a row adds up to 1, and is 0 for
-        the Byzantine.
-    anchored : ndarray of bool, shape (participant,)
-        Whether each participant could judge: its weights come to three voices or more. Only they are counted
-        in ``labels``, unless there are none. False for the Byzantine.
+        The weights by which each (row) trusts each (column); a row adds up to 1, and is 0 for the Byzantine.
+    judges : ndarray of bool, shape (participant,)
+        Participants whose weights come to three effective votes or more. Only they are counted in
+        ``labels``, unless there are none. False for the Byzantine.
     agreement : ndarray of float, shape (object,)
         The share of those that count who hold the agreed label at the end.
     held : ndarray of int, shape (participant, object)
         The label that each holds at the end, by the names of ``labels``; -1 for the Byzantine.
     honest : ndarray of bool, shape (participant,)
-        Whether each participant followed the rule.
-    voices : ndarray of float, shape (participant,)
+        Whether it follows the rule.
+    effective_votes : ndarray of float, shape (participant,)
         1 for a partition unlike all others, 1/m for each of m copies.
     likeness : ndarray of float, shape (participant,)
         The adjusted Rand index of each revealed partition with ``labels``.
     rounds : int
-        How many rounds were talked.
+        The rounds played.
     unanimous : bool
         Whether all that count hold one partition.
     asked_clusters : int
@@ -66,8 +67,7 @@ class Clustering:
     given : bool
         Whether it was given.
     suggested_clusters : int
-        The number after which the spectrum falls most, from 2 to 20: a hint at another number of clusters,
-        not a proof.
+        The number from 2 to 20 after which the spectrum falls most: a hint, not a proof.
     usual_clusters : int
         The weighted median of the numbers that participants have made: another hint.
     names : tuple of str
@@ -82,16 +82,16 @@ class Clustering:
     >>> print(agreed)
     8 participants, 9 objects: 3 clusters of 3, 3, 3 objects (number given)
     not unanimous: on average 71% of the 7 that count hold the agreed label after 10 rounds
-    7 of 8 anchored; participants' own partitions have an adjusted Rand index of 0.28 with it on average
+    7 of 8 can judge; participants' own partitions have an adjusted Rand index of 0.28 with it on average
     """
 
     labels: Ints
     weights: Floats
-    anchored: Bools
+    judges: Bools
     agreement: Floats
     held: Ints
     honest: Bools
-    voices: Floats
+    effective_votes: Floats
     likeness: Floats
     rounds: int
     unanimous: bool
@@ -103,19 +103,19 @@ class Clustering:
 
     @property
     def n_clusters(self) -> int:
-        """How many clusters the agreed labels have."""
+        """The number of agreed clusters."""
         return int(self.labels.max()) + 1
 
     @property
     def unsure(self) -> bool:
-        """Whether the number of clusters was agreed on, and not all that hints at it says the same."""
+        """Whether the number of clusters was agreed on, and the hints at it differ."""
         hints = {self.asked_clusters, self.suggested_clusters, self.usual_clusters}
         return not self.given and len(hints) > 1
 
     @property
     def counted(self) -> Bools:
-        """(participant,): whose labels were counted: those that anchor, or all honest ones if none does."""
-        return self.anchored if self.anchored.any() else self.honest
+        """(participant,): whose labels were counted: the judges, or all honest ones if there are none."""
+        return self.judges if self.judges.any() else self.honest
 
     def __str__(self) -> str:
         seen = self.labels[self.labels >= 0]
@@ -128,7 +128,7 @@ class Clustering:
             else ""
         )
         counted = int(self.counted.sum())
-        after = "before any talk" if not self.rounds else f"after {_rounds(self.rounds)}"
+        after = "before any round" if not self.rounds else f"after {_rounds(self.rounds)}"
         agreed = (
             f"unanimous: all {counted} that count hold it {after}"
             if self.unanimous
@@ -140,7 +140,7 @@ class Clustering:
             f"{len(self.names)} participants, {len(self.labels):,} objects: {self.n_clusters} clusters of "
             f"{sizes} objects ({number}{hint})",
             agreed,
-            f"{int(self.anchored.sum())} of {int(self.honest.sum())} anchored; participants' own partitions "
+            f"{int(self.judges.sum())} of {int(self.honest.sum())} can judge; participants' own partitions "
             f"have an adjusted Rand index of {self.likeness[self.honest].mean():.2f} with it on average",
         ]
         if unseen:
@@ -152,9 +152,8 @@ class Clustering:
 
         Returns
         -------
-        dict of str to object
-            The labels and numbers, and the participants as a list. Each has name, honest, anchored, voice,
-            likeness and the share of objects on which it holds the agreed label.
+        dict of str to object The labels and numbers, and the participants as a list. Each has name, honest,
+        anchored, voice, likeness and the share of objects on which it holds the agreed label.
         """
         return {
             "objects": len(self.labels),
@@ -173,8 +172,8 @@ class Clustering:
                 {
                     "name": name,
                     "honest": bool(self.honest[i]),
-                    "anchored": bool(self.anchored[i]),
-                    "voice": float(self.voices[i]),
+                    "anchored": bool(self.judges[i]),
+                    "voice": float(self.effective_votes[i]),
                     "likeness": float(self.likeness[i]),
                     "holds": float((self.held[i] == self.labels).mean()) if self.honest[i] else None,
                 }
@@ -186,12 +185,12 @@ class Clustering:
         return paragraphs(str(self).splitlines())
 
     def plot(self, ax: Any = None) -> Figure:
-        """Draw what each participant thinks of each.
+        """Draw the weights by which each participant trusts each.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw in. Default: in a figure of its own.
+            The axes to draw in. Default: a new figure.
 
         Returns
         -------

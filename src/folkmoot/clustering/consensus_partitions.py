@@ -1,4 +1,4 @@
-"""Consensus clustering by a centre: everybody's partitions in, one partition out, nobody suspected.
+"""Consensus clustering by a central aggregator that trusts all partitions.
 
 * Evidence accumulation: A. Fred and A. K. Jain, "Combining multiple clusterings using evidence accumulation",
   IEEE TPAMI 27 (2005): the share of participants that put two objects together is their similarity, and
@@ -55,7 +55,7 @@ def evidence_accumulation(partitions: npt.ArrayLike, n_clusters: int) -> Ints:
     partitions : array-like of int, shape (participant, object)
         The cluster of each object by each participant; -1 for one that it has not seen.
     n_clusters : int
-        How many clusters to make at most.
+        The largest number of clusters.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def evidence_accumulation(partitions: npt.ArrayLike, n_clusters: int) -> Ints:
 
     Examples
     --------
-    >>> from folkmoot.clustering import evidence_accumulation
+    >>> from folkmoot.clustering.consensus_partitions import evidence_accumulation
     >>> evidence_accumulation([[0, 0, 1, 1, 1], [0, 0, 0, 1, 1], [1, 1, 0, 0, 0]], 2)
     array([0, 0, 1, 1, 1])
     """
@@ -114,9 +114,9 @@ def bipartite_consensus(
     partitions : array-like of int, shape (participant, object)
         The cluster of each object by each participant; -1 for one that it has not seen.
     n_clusters : int
-        How many clusters to make at most.
+        The largest number of clusters.
     weights : array-like of float, shape (participant,), optional
-        How much each participant's clusters count. Default: all the same.
+        Weights of the participants. Default: equal.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def bipartite_consensus(
 
     Examples
     --------
-    >>> from folkmoot.clustering import bipartite_consensus
+    >>> from folkmoot.clustering.consensus_partitions import bipartite_consensus
     >>> bipartite_consensus([[0, 0, 1, 1, 1], [0, 0, 0, 1, 1], [1, 1, 0, 0, 0]], 2)
     array([0, 0, 1, 1, 1])
     """

@@ -102,7 +102,7 @@ def indicator(partitions: Ints) -> tuple[sparse.csr_matrix, Ints]:
 
 @dataclass(frozen=True, eq=False)
 class Crossing:
-    """How partitions cross each other: of each two clusters, how many objects they share."""
+    """Objects shared by each two clusters of partitions."""
 
     table: Floats  # (cluster of the rows, cluster of the columns)
     rows: Ints  # where each partition's clusters start
@@ -135,7 +135,7 @@ class Crossing:
 
 
 def cross(partitions: Ints, others: Ints | None = None) -> Crossing:
-    """How partitions cross each other, or others."""
+    """The shared objects of partitions, or of two sets of partitions."""
     matrix, starts = indicator(partitions)
     if others is None:
         return Crossing(np.asarray((matrix.T @ matrix).toarray()), starts, starts)

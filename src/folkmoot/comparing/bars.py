@@ -1,4 +1,4 @@
-"""Pictures of a comparison: every way to answer as a bar, the talks in blue."""
+"""Pictures of a comparison: every way to answer as a bar, the consensus in blue."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def draw_bars(
     values: dict[str, float],
     *,
     label: str,
-    talks: Collection[str],
+    agreed: Collection[str],
     errors: Sequence[float] | None = None,
     digits: str = ".3f",
 ) -> None:
-    """Named values as horizontal bars in matplotlib axes, the first on top, those of ``talks`` in blue."""
+    """Named values as horizontal bars in matplotlib axes, the first on top, those of ``agreed`` in blue."""
     bars = axes.barh(
         list(values),
         list(values.values()),
-        color=[_BLUE if name in talks else _PALE for name in values],
+        color=[_BLUE if name in agreed else _PALE for name in values],
         xerr=errors,
     )
     axes.bar_label(bars, labels=[f"{value:{digits}}" for value in values.values()], padding=3)
@@ -36,7 +36,7 @@ def draw_bars(
 
 
 def draw_agreement(axes: Any, agreement: Floats) -> None:
-    """How firmly inputs are held: what can be shown without a truth."""
+    """Agreement over the inputs, for comparisons without truth."""
     axes.hist(agreement.ravel(), bins=np.linspace(0, 1, 21), color=_BLUE)
     axes.set_xlabel("share of honest participants that agree")
     axes.set_ylabel("inputs")

@@ -1,4 +1,4 @@
-"""How sure the answers are, how often they are right when they are, and what abstaining buys."""
+"""Calibration of the answers, and accuracy against coverage if unsure ones are withheld."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ class Certainty:
     answers : ndarray of int, shape (input,)
         The classes answered.
     likely : ndarray of float, shape (input, class)
-        How likely each class is.
+        Class probabilities.
     labels : sequence, optional
-        Names of the classes. Default: by their numbers.
+        Names of the classes. Default: their numbers.
     abstain_below : float, optional
         Answers of a lower probability are withheld. Default: none are.
     reject_label : object, optional
-        The label in place of a withheld answer.
+        The answer given instead.
 
     Examples
     --------
@@ -121,12 +121,12 @@ class Certainty:
         from sklearn.metrics import ConfusionMatrixDisplay, confusion_matrix
 
         names, given = self.called, self.answered
-        colours = list(range(len(names)))
+        classes = list(range(len(names)))
         said = np.where(given, self.answers, len(names))
         wide = min(12.0, max(4.6, 2.6 + 0.5 * len(names)))
         figure, axes = canvas(ax, (wide, wide * 0.85))
         extra = [] if given.all() else [len(names)]
-        table = confusion_matrix(self.truth, said, labels=[*colours, *extra], normalize=normalize)
+        table = confusion_matrix(self.truth, said, labels=[*classes, *extra], normalize=normalize)
         shown = [*names, "withheld" if self.reject_label is None else self.reject_label][: len(table)]
         display = ConfusionMatrixDisplay(table, display_labels=[str(name) for name in shown])
         display.plot(

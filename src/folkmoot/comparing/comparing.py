@@ -9,21 +9,11 @@ from typing import Any, Final, cast
 import numpy as np
 import numpy.typing as npt
 
-from folkmoot.adversaries import Adversary, NumberAdversary
-from folkmoot.aggregation import (
-    Aggregation,
-    Answers,
-    DawidSkene,
-    Known,
-    Mean,
-    Median,
-    Plurality,
-    Pool,
-    TrimmedMean,
-    Weighted,
-)
+from folkmoot.adversaries.interface import Adversary, NumberAdversary
+from folkmoot.aggregation import DawidSkene, Known, Mean, Median, Plurality, Pool, TrimmedMean, Weighted
 from folkmoot.aggregation.aggregating import check_aggregation
 from folkmoot.aggregation.gold import gold_known
+from folkmoot.aggregation.interface import Aggregation, Answers
 from folkmoot.arrays import Array, Bools, Floats, Ints, Progress
 from folkmoot.comparing.certainty import Certainty
 from folkmoot.comparing.independence import find_independence
@@ -32,9 +22,10 @@ from folkmoot.comparing.participants import ParticipantTable, Role, participant_
 from folkmoot.comparing.report import CONSENSUS, Line, Report, mean_agreement
 from folkmoot.files.vote_files import VoteTable, named_votes
 from folkmoot.outcome import Outcome, laplace_accuracy, log_odds, right_by_input
-from folkmoot.protocols import SnowProtocol, protocols_in_words
-from folkmoot.simulation import deliberate
+from folkmoot.protocols.naming import protocols_in_words
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.simulation.council import Council, CouncilOutcome, likeliest, right_shares, rule_in_words
+from folkmoot.simulation.engine import deliberate
 from folkmoot.votes import NO_VOTE, Missing, check_true_numbers, check_truth
 
 MEAN, BEST, FINAL = "mean participant", "best participant", "mean final vote"
@@ -96,15 +87,15 @@ def compare(
     names : sequence of str, optional
         The participants' names. Default: "participant 0" and so on.
     labels : sequence, optional
-        Names of the classes, one for each.
+        Names of the classes.
     classes : int, optional
         The number of classes. Default: that of ``labels``, or one more than the largest in votes and truth.
     repeats : int, optional
-        How many times to run a protocol that draws. Default: 10.
+        Repetitions of a protocol that draws. Default: 10.
     seed : int, default 0
         Seeds what protocols, adversaries and aggregations draw.
     missing : {"absent", "present"}, default "absent"
-        The behaviour of a participant without a vote, as in ``deliberate``.
+        Participation without a vote, as in ``deliberate``.
     progress : callable, optional
         Called with (done, all) as the work goes on.
     **run : dict
@@ -122,14 +113,13 @@ def compare(
 
     Examples
     --------
-    >>> from folkmoot import Slush
-    >>> from folkmoot.comparing import compare
+    >>> from folkmoot import Slush, compare
     >>> from folkmoot.adversaries import PerfectlyMalicious
     >>> from folkmoot.aggregation import DawidSkene
     >>> from folkmoot.datasets import homogeneous_votes
     >>> votes, truth, _ = homogeneous_votes(9, p=0.8, inputs=300)
-    >>> liars = {i: PerfectlyMalicious() for i in range(3)}
-    >>> report = compare(votes, truth=truth, adversaries=liars, aggregation=DawidSkene())
+    >>> malicious = {i: PerfectlyMalicious() for i in range(3)}
+    >>> report = compare(votes, truth=truth, adversaries=malicious, aggregation=DawidSkene())
     >>> round(report.score("majority"), 1), round(report.score(), 1)
     (0.7, 1.0)
     >>> report = compare(votes, Slush(k=5, alpha=3), truth=truth)
@@ -211,13 +201,13 @@ def report_on(
     labels : sequence, optional
         Names of the classes. Default: those of the outcome.
     faults : mapping of int to str, optional
-        Participants that could not answer, with the reasons. Default: those of the outcome.
+        Participants that could not answer, and why. Default: those of the outcome.
     predicted : ndarray, shape (input[, output]), optional
-        The final answers, if undecided inputs get one: the consensus is scored by them.
+        Final answers, if they fill undecided inputs: the consensus is scored by these.
     filled : str, default ""
         How ties were filled, in words.
     likely : ndarray of float, shape (input, class), optional
-        How likely each class is found. Default: the shares of the answer.
+        Class probabilities. Default: the shares of the answer.
     how : str, optional
         Protocol and aggregation in words. Default: those of the outcome.
     groups : ndarray, shape (input,), optional
@@ -231,7 +221,7 @@ def report_on(
     Examples
     --------
     >>> from folkmoot import Council, deliberate
-    >>> from folkmoot.comparing import report_on
+    >>> from folkmoot.comparing.comparing import report_on
     >>> report = report_on(deliberate([[0, 1], [0, 1], [0, 0]], Council()), truth=[0, 1])
     >>> report.score("mean participant"), report.score()
     (0.833..., 1.0)
@@ -303,7 +293,7 @@ def report_on(
 
 
 def _told(main: Outcome, called: Sequence[str]) -> str:
-    """How the aggregation was chosen, and for whom it is better not to join."""
+    """The choice of the aggregation, and participants that should not join."""
     if not isinstance(main, CouncilOutcome) or main.final is None:
         return ""
     alone = [called[i] for i in main.final.alone]
@@ -524,9 +514,9 @@ def _answered(
 def _agreed_lines(
     metric: Metric, name: str, outcome: Outcome, right: Array | None, judged: Bools, predicted: Array | None
 ) -> list[Line]:
-    """What was agreed on, and with an own aggregation the mean of the honest final votes beside it."""
+    """The consensus, and with an own aggregation the mean of the honest final votes beside it."""
     if not isinstance(outcome, CouncilOutcome):
-        return [_talked(metric, name, outcome, right, judged, predicted)]
+        return [_rounds_line(metric, name, outcome, right, judged, predicted)]
     lines = []
     agreed = _answered(metric, name, outcome.aggregated, right, judged)
     if predicted is not None:
@@ -553,19 +543,19 @@ def _agreed_lines(
     return [*lines, agreed]
 
 
-def _talked(
+def _rounds_line(
     metric: Metric, name: str, outcome: Outcome, right: Array | None, judged: Bools, predicted: Array | None
 ) -> Line:
     """The line of a protocol with rounds: the mean over its repetitions."""
     decided = np.atleast_2d(outcome.decision)
-    level = outcome.tied.reshape(*decided.shape, -1)
+    tied = outcome.tied.reshape(*decided.shape, -1)
     each = None
     if predicted is not None:
         each = None if right is None else metric.each(predicted[judged], right[judged])
     elif right is not None:
         scored = np.where(judged, right, NO_VOTE)
-        each = right_by_input(decided, scored, level).reshape(len(decided), -1).mean(axis=0)
-    ties = float(level.any(axis=-1).sum() / len(decided))
+        each = right_by_input(decided, scored, tied).reshape(len(decided), -1).mean(axis=0)
+    ties = float(tied.any(axis=-1).sum() / len(decided))
     held = decided if predicted is None else predicted
     return _line(metric, name, each, right, judged, coverage=_coverage(held), ties=ties, answers=held)
 
@@ -605,7 +595,7 @@ def _certainty(
     likely: Floats | None,
     labels: Any,
 ) -> Certainty | None:
-    """How likely each class was found, for pictures; None without truth, or of numbers."""
+    """Class probabilities for pictures; None without truth, or of numbers."""
     if right is None or not outcome.classes or outcome.classes * int(judged.sum()) > _MOST_LIKELY:
         return None
     if likely is None:

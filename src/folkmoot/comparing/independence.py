@@ -1,4 +1,4 @@
-"""How many independent votes the votes are worth, and who gives the same wrong answers.
+"""Effective number of independent votes, and participants that give the same wrong answers.
 
 n votes whose errors correlate by rho are worth
 
@@ -35,14 +35,14 @@ _NAMED: Final = 3  # names in a line
 
 @dataclass(frozen=True)
 class Independence:
-    """How many independent votes the participants' votes are worth.
+    """The effective number of independent votes.
 
     Parameters
     ----------
     participants : int
-        How many participants were compared: the honest ones that vote.
+        The participants compared: the honest ones that vote.
     votes : float or None
-        The number of independent votes, 1 to ``participants``. None where it cannot be told: fewer than two
+        The number of independent votes, 1 to ``participants``. None if it is unknown: fewer than two
         participants, fewer than 20 inputs, or nobody errs.
     correlation : float or None
         The correlation that it follows from.
@@ -54,14 +54,14 @@ class Independence:
 
     Examples
     --------
-    >>> from folkmoot.comparing import compare
+    >>> from folkmoot import compare
     >>> from folkmoot.datasets import homogeneous_votes
     >>> votes, truth, _ = homogeneous_votes(10, p=0.7, inputs=2000)
     >>> round(compare(votes, truth=truth).independence.votes)
     10
     >>> votes[5:] = votes[4]
-    >>> told = compare(votes, truth=truth).independence
-    >>> print(*told.in_words(), sep="; ")
+    >>> found = compare(votes, truth=truth).independence
+    >>> print(*found.in_words(), sep="; ")
     10 participants, worth about 2.5 independent votes; the same wrong answers: participant 4, \
 participant 5, participant 6 and 3 more
     """
@@ -103,7 +103,7 @@ def find_independence(table: Array, truth: Array | None, answer: Array, names: S
     truth : ndarray, shape (input[, output]), or None
         The truth of these inputs, in full; None where none is known.
     answer : ndarray, shape (input[, output])
-        The answers: without truth, votes are compared with them.
+        The answers, with which votes are compared without truth.
     names : sequence of str
         The participants' names.
 
@@ -180,7 +180,7 @@ def _one_hot(votes: Ints, kept: Bools) -> Any:
 
 
 def _groups(votes: Ints, right: Ints, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Who has the same answer on half of the inputs on which either is wrong."""
+    """Pairs with the same answer on half of the inputs on which either is wrong."""
     cast = (votes != NO_VOTE) & (right != NO_VOTE)
     wrong = cast & (votes != right)
     named = _one_hot(votes, wrong)

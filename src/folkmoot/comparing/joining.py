@@ -33,7 +33,7 @@ class JoinedRow:
     group : str
         Its name.
     rows : int
-        How many inputs of it there are.
+        The number of its inputs.
     alone : float
         The score of its own model on them.
     together : float
@@ -43,14 +43,15 @@ class JoinedRow:
     lost : int
         On how many its own model is better.
     p_value : float
-        How likely so uneven a split, or a more uneven one, would be if joining changed nothing.
+        The probability of so uneven a split, or a more uneven one, if joining changed nothing.
     verdict : str
         "worth it", "better alone", or "no difference seen", at p below 0.05.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.comparing import ACCURACY, compare_alone
+    >>> from folkmoot.comparing.joining import compare_alone
+    >>> from folkmoot.comparing.metric import ACCURACY
     >>> truth, own = np.zeros(12, int), np.array([[0] * 4 + [1] * 8])
     >>> table = compare_alone(ACCURACY, own, truth, truth, ["north"] * 12, ["north"])
     >>> table.rows[0].gained, table.rows[0].verdict
@@ -76,16 +77,17 @@ class Joining:
     rows : tuple of JoinedRow
         A row for each group that has a participant and inputs.
     metric : Metric
-        Name of the score.
+        The metric of the scores.
     overall : JoinedRow or None
         All these inputs at once; None if there are none.
     strangers : int, default 0
-        How many inputs are of no participant's group, and so stand nowhere in the table.
+        Inputs of no participant's group, which are not in the table.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.comparing import ERROR, compare_alone
+    >>> from folkmoot.comparing.joining import compare_alone
+    >>> from folkmoot.comparing.metric import ERROR
     >>> truth = np.arange(10.0)
     >>> table = compare_alone(ERROR, truth[None] + 2.0, truth + 1.0, truth, ["a"] * 8 + ["b"] * 2, ["a"])
     >>> table.rows[0].alone, table.rows[0].together, table.strangers
@@ -146,14 +148,14 @@ class Joining:
 
     @property
     def title(self) -> str:
-        """The title: the groups and scores compared."""
+        """The comparison in words."""
         return (
             f"Is joining worth it? The {self.metric.name} of each group's own model, and of the moot, on "
             "that group's rows"
         )
 
     def notes(self, shown: int, how: str) -> list[str]:
-        """Which test it is, what a few small p mean, and what is not shown."""
+        """The test, the meaning of a few small p, and the rows left out."""
         more = len(self.rows) - shown
         lines = [f"... and {more} more: {how}"] if more else []
         if not self.rows:
@@ -199,7 +201,7 @@ def compare_alone(
     table : ndarray, shape (participant, input[, output])
         Each participant's own classes, -1 for none, or numbers, NaN for none.
     answer : ndarray, shape (input[, output])
-        The moot's answers.
+        The answers of the moot.
     truth : ndarray, shape (input[, output])
         The truth.
     groups : sequence, shape (input,)
@@ -222,7 +224,8 @@ def compare_alone(
     The moot has eight inputs right that the group itself has wrong, and one the other way round:
 
     >>> import numpy as np
-    >>> from folkmoot.comparing import ACCURACY, compare_alone
+    >>> from folkmoot.comparing.joining import compare_alone
+    >>> from folkmoot.comparing.metric import ACCURACY
     >>> truth, own, moot = np.zeros(20, int), np.array([[1] * 8 + [0] * 12]), np.array([0] * 19 + [1])
     >>> row = compare_alone(ACCURACY, own, moot, truth, ["a"] * 20, ["a"]).rows[0]
     >>> row.gained, row.lost, row.p_value

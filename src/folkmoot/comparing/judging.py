@@ -1,4 +1,4 @@
-"""How good participants are: by the truth, or else as Dawid-Skene estimates it."""
+"""Accuracy of participants: by the truth, or else estimated by Dawid-Skene."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def judged_accuracies(votes: Votes, classes: int, truth: npt.ArrayLike | None = 
 
     Examples
     --------
-    >>> from folkmoot.comparing import judged_accuracies
+    >>> from folkmoot.comparing.judging import judged_accuracies
     >>> from folkmoot.datasets import homogeneous_votes
     >>> votes, truth, _ = homogeneous_votes(5, p=0.8, inputs=500)
     >>> judged_accuracies(votes, classes=2, truth=truth).round(2)

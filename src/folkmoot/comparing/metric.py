@@ -1,4 +1,4 @@
-"""Scores of answers: accuracy of classes, or the error of numbers; all else is the same for both.
+"""Metrics: accuracy of classes, or the error of numbers; all else is the same for both.
 
 Everything is over all inputs whose truth is known. No answer is not right. For classes it scores 0. For
 numbers it counts as far off as the mean of the truth, which explains nothing of it (R2 is 0). Classes that
@@ -23,12 +23,12 @@ _DEVIATIONS: Final = 1.959963984540054  # of a two-sided interval of 95%
 
 @dataclass(frozen=True)
 class Metric:
-    """How answers are scored, and how a score is printed.
+    """A score of answers, and its format.
 
     Parameters
     ----------
     name : str
-        Name of the score: "accuracy" or "error".
+        The name of the score: "accuracy" or "error".
     higher_is_better : bool
         Whether a larger score is better.
     each : callable
@@ -43,7 +43,7 @@ class Metric:
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.comparing import ACCURACY, ERROR
+    >>> from folkmoot.comparing.metric import ACCURACY, ERROR
     >>> truth = np.array([0, 1, 1, 0])
     >>> ACCURACY.score(ACCURACY.each(np.array([0, 1, 0, -1]), truth))
     0.5
@@ -84,7 +84,7 @@ class Metric:
 
 
 def is_there(values: Array) -> Bools:
-    """A mask of the answers that are there; of numbers of several dimensions, all must be."""
+    """Whether there is a class or a number; of several outputs, whether all are there."""
     if values.dtype.kind != "f":
         return np.asarray(values != NO_VOTE)
     return np.asarray(~np.isnan(values))

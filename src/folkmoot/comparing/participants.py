@@ -62,17 +62,17 @@ class ParticipantRow:
     holdout : float or None
         The same score on labelled rows that it kept for itself; None without any.
     held_out : int
-        How many rows these are.
+        The number of rows.
     weight : float or None
-        The weight of its vote by the median of the others, if votes are weighed.
+        The median weight that others give its vote, if votes are weighted.
     estimated : float or None
         Its accuracy as the aggregation estimates it, such as Dawid-Skene.
     finding : str
-        A finding about it, such as "always wrong (0 of 60 right)"; "" for none.
+        A remark, such as "always wrong (0 of 60 right)"; "" for none.
 
     Examples
     --------
-    >>> from folkmoot.comparing import compare
+    >>> from folkmoot import compare
     >>> from folkmoot.datasets import homogeneous_votes
     >>> votes, truth, _ = homogeneous_votes(5, p=0.8, inputs=200)
     >>> votes[4] = 1 - truth
@@ -104,11 +104,11 @@ class ParticipantTable:
     rows : tuple of ParticipantRow
         A row for each participant.
     metric : Metric
-        Name of the scores.
+        The metric of the scores.
 
     Examples
     --------
-    >>> from folkmoot.comparing import compare
+    >>> from folkmoot import compare
     >>> from folkmoot.datasets import homogeneous_votes
     >>> votes, truth, _ = homogeneous_votes(5, p=0.8, inputs=200)
     >>> votes[4] = 0
@@ -148,7 +148,7 @@ class ParticipantTable:
 
     @property
     def findings(self) -> dict[str, str]:
-        """Findings by the participant's name."""
+        """Remarks on participants, by name."""
         return {row.name: row.finding for row in self.rows if row.finding}
 
     def brief(self, most: int = SHOWN) -> tuple[ParticipantRow, ...]:
@@ -169,7 +169,7 @@ class ParticipantTable:
 
     @property
     def title(self) -> str:
-        """How many there are, and how many are odd."""
+        """The numbers of participants and of odd ones."""
         odd = len(self.findings)
         return f"{len(self.rows)} participants{f', {odd} with a finding' if odd else ''}"
 

@@ -1,4 +1,4 @@
-"""How reports look as plain text: a table with a title above and notes below, and numbers with errors."""
+"""Reports as plain text: a table with a title above and notes below, and numbers with errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def plus_minus(error: float | None, digits: int = 4) -> str:
 
 
 def times(count: int) -> str:
-    """How often: once, or ``10 times``."""
+    """A number of times: once, or ``10 times``."""
     return "once" if count == 1 else f"{count:,} times"
 
 

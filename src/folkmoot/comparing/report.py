@@ -35,7 +35,7 @@ class Line:
     Parameters
     ----------
     name : str
-        Name of the rule, such as "majority" or "consensus".
+        The rule, such as "majority" or "consensus".
     score : float or None
         The accuracy, or of numbers the error, over all inputs whose truth is known. No answer is not right;
         tied classes share. None where no truth is known.
@@ -48,13 +48,13 @@ class Line:
     scores : mapping of str to float
         Further scores, such as "balanced_accuracy" or "r2".
     note : str, default ""
-        A note: the rule's needs, or how to get it.
+        A remark, such as what it needs.
     answers : ndarray, shape ([repetition, ]input[, output]), optional
         The answers: classes, -1 for none; or numbers, NaN for none.
 
     Examples
     --------
-    >>> from folkmoot.comparing import compare
+    >>> from folkmoot import compare
     >>> report = compare([[0, 1], [0, 1], [0, 0]], truth=[0, 0])
     >>> report.line("majority").score, report.line("majority").answers
     (0.5, array([0, 1]))
@@ -79,28 +79,28 @@ class Line:
 
 @dataclass(frozen=True)
 class Report:
-    """The answers of a moot, beside those of other rules with the same votes.
+    """The consensus beside other rules on the same votes.
 
     ``print`` it, show it in a notebook, ``plot()`` it, or take ``to_dict()``.
 
     Parameters
     ----------
     metric : Metric
-        The score of the lines: accuracy or error.
+        The metric of the lines: accuracy or error.
     lines : tuple of Line
         The ways to answer: single participants, rules that see all votes, the consensus.
     participants : ParticipantTable
         A row for each participant.
     independence : Independence
-        How many independent votes these are.
+        The number of independent votes.
     inputs : int
         The number of inputs.
     scored : int
-        How many of them have a known truth, and were not given as known.
+        Inputs with a known truth that were not given as known.
     classes : int
         The number of classes; 0 for numbers.
     protocol : str
-        How votes were exchanged, in words.
+        The protocol in words.
     agreement : float or None
         The share of the votes that the answer has, on average; of numbers None.
     rounds : float
@@ -110,25 +110,25 @@ class Report:
     converged : float
         The share of inputs on which all honest participants hold the same in the end.
     fell_back : mapping of str to str
-        With an own aggregation the participants that could not tell whom to believe, and why.
+        With an own aggregation participants that fell back to the plurality, and why.
     told : str, default ""
         How ``Auto`` chose the aggregation, and for whom it is better not to join.
     faulty : mapping of str to str
-        The participants that could not answer, and why.
+        Participants that could not answer, and why.
     filled : str, default ""
-        The answers to inputs with several tied classes, if any.
+        The treatment of ties, if they were answered.
     outcomes : mapping of str to Outcome
         Outcomes by the name of their line.
     labels : sequence, optional
         Names of the classes.
     certainty : Certainty, optional
-        How likely each class was found, where the truth is known.
+        Class probabilities, where the truth is known.
     joining : Joining, optional
         Each group alone and together on its own inputs.
 
     Examples
     --------
-    >>> from folkmoot.comparing import compare
+    >>> from folkmoot import compare
     >>> from folkmoot.datasets import homogeneous_votes
     >>> votes, truth, _ = homogeneous_votes(15, p=0.7, inputs=200)
     >>> print(compare(votes, truth=truth))
@@ -180,7 +180,7 @@ class Report:
 
     @property
     def outcome(self) -> Outcome:
-        """The outcome."""
+        """The outcome of the consensus."""
         return next(iter(self.outcomes.values()))
 
     @property
@@ -264,13 +264,13 @@ class Report:
 
     @property
     def title(self) -> str:
-        """The numbers of participants and inputs, and the rule of decision."""
+        """The votes, the protocol and the aggregation in words."""
         what = f", {self.classes} classes" if self.classes else ""
         return f"{self.n_participants} participants, {self.inputs:,} inputs{what}; {self.protocol}"
 
     @property
     def notes(self) -> list[str]:
-        """Further remarks."""
+        """Further notes."""
         return [*self.independence.in_words(), *self._about_answers(), *self._about_participants()]
 
     def _about_answers(self) -> list[str]:
@@ -333,7 +333,7 @@ class Report:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The headings above the lines."""
+        """The title above the lines."""
         scored = (self.metric.name,) if self.scored else ()
         ties = ("ties",) if self.metric.higher_is_better else ()
         return (self.header, *scored, "coverage", *(_TITLES.get(s, s) for s in self._further), *ties, "note")
@@ -384,7 +384,7 @@ class Report:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw in. Default: in a figure of its own.
+            The axes to draw in. Default: a new figure.
 
         Returns
         -------
@@ -400,7 +400,7 @@ class Report:
             axes,
             shown,
             label=self.metric.name if self.metric.higher_is_better else "root mean squared error",
-            talks=self.outcomes,
+            agreed=self.outcomes,
             errors=[line.standard_error or 0.0 for line in self.lines if line.score is not None],
             digits=".3f" if self.metric.higher_is_better else ".3g",
         )
@@ -421,7 +421,7 @@ class Report:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw in. Default: in a figure of its own.
+            The axes to draw in. Default: a new figure.
         normalize : {"true", "pred", "all"}, optional
             Shares of each row, of each column or of all, as in scikit-learn. Default: counts.
 
@@ -443,7 +443,7 @@ class Report:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw in. Default: in a figure of its own.
+            The axes to draw in. Default: a new figure.
         n_bins : int, default 10
             Into how many bins probabilities are put.
 
@@ -465,7 +465,7 @@ class Report:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw in. Default: in a figure of its own.
+            The axes to draw in. Default: a new figure.
 
         Returns
         -------

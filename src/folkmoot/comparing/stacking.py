@@ -30,7 +30,7 @@ from folkmoot.votes import Votes
 def stacked(
     votes: Votes, truth: Votes, classes: int, seed: int, *, folds: int = 5, groups: Array | None = None
 ) -> Ints | None:
-    """Answers of logistic regression on the one-hot votes, out of fold; None if a class is too rare.
+    """Out-of-fold answers of logistic regression on the one-hot votes; None if a class is too rare.
 
     A class with a single input cannot be learnt and answered both.
     """

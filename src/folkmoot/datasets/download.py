@@ -28,14 +28,14 @@ class DownloadError(OSError):
 
     Examples
     --------
-    >>> from folkmoot.datasets import DownloadError
+    >>> from folkmoot.datasets.download import DownloadError
     >>> issubclass(DownloadError, OSError)  # so ``except OSError`` catches it
     True
     """
 
 
 class Pointer(NamedTuple):
-    """The expected file: the SHA-256 of its bytes, and their number (None if unknown)."""
+    """The expected SHA-256 and size of a file (None if unknown)."""
 
     sha256: str
     size: int | None

@@ -62,7 +62,7 @@ def load_femnist(
         ``"case"`` is the paper's: letters only, 0 is lower case, 1 upper case. ``"letters"`` has 52 classes,
         A to Z and then a to z; ``"characters"`` has 62, the digits first.
     writers : int or sequence of str, optional
-        Writers to train: how many to draw, or their names. Default: all that are not tested on.
+        Participants: how many to draw, or their names. Default: all that are not tested on.
     test_writers : int or sequence of str, default 0
         Other writers, whose rows go to ``X_test``: how many to draw, or their names.
     min_samples : int, default 1
@@ -72,7 +72,7 @@ def load_femnist(
     cache : str or path-like, optional
         The folder that keeps the download. Default: $FOLKMOOT_DATA, or the user's cache.
     url : str, default the dataset on the Hugging Face hub
-        The address to download from, such as a mirror.
+        An address to download from, such as a mirror.
     sha256 : str, optional
         The hash that the download must have. Default: the one that its publisher's Git-LFS pointer states.
     verify : bool, default False
@@ -154,7 +154,8 @@ def femnist_counts(
     --------
     The first call downloads 200 MB.
 
-    >>> from folkmoot.datasets import femnist_counts, load_femnist
+    >>> from folkmoot.datasets import load_femnist
+    >>> from folkmoot.datasets.femnist import femnist_counts
     >>> names, counts = femnist_counts()  # doctest: +SKIP
     >>> busiest = names[counts.sum(axis=1).argsort()[-10:]]  # doctest: +SKIP
     >>> data = load_femnist(writers=busiest.tolist())  # doctest: +SKIP

@@ -1,4 +1,4 @@
-"""How the columns of a table become features: numbers as they are, words numbered, texts as they are.
+"""Columns of a table as features: numbers and texts unchanged, words numbered.
 
 A moot that learnt from one table reads the rows of another by the same ``Layout``.
 """
@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from folkmoot import checks
 from folkmoot.arrays import Array
 from folkmoot.datasets.sheets import MISSING, Sheet, read_sheet
 from folkmoot.files.tabular import advice, has_thousands, shortened, texts_table
@@ -26,7 +27,7 @@ _COUNTED: Final = 10  # rows from which on 1, 2, 3, ... is a count of them and n
 
 @dataclass(frozen=True)
 class Layout:
-    """Which columns of a table are features, and of what kind.
+    """The columns of a table that are features, and their kinds.
 
     Parameters
     ----------
@@ -111,7 +112,11 @@ def read_rows(path: str | os.PathLike[str], layout: Layout) -> NewRows:
         raise ValueError(_about_missing(sheet, missing, extra))
     X = layout.rows(sheet)
     if extra:
-        warnings.warn(f"not used, as the moot did not learn from them: {shortened(extra)}", stacklevel=2)
+        warnings.warn(
+            f"not used, as the moot did not learn from them: {shortened(extra)}",
+            checks.MootWarning,
+            stacklevel=2,
+        )
     for column in layout.categorical:
         strange = sorted(
             {
@@ -125,6 +130,7 @@ def read_rows(path: str | os.PathLike[str], layout: Layout) -> NewRows:
             warnings.warn(
                 f"{layout.features[column]} has words that the moot has not seen, so it ignores them: "
                 f"{shortened(strange)} (it knows {known})",
+                checks.MootWarning,
                 stacklevel=2,
             )
     return NewRows(X, sheet)
@@ -145,11 +151,13 @@ def _about_missing(sheet: Sheet, missing: list[str], extra: list[str]) -> str:
 
 
 def layout_of(sheet: Sheet, target: str, group: str, drop: Sequence[str]) -> Layout:
-    """The kind of each column; warnings name those left out, that count rows, or that look like ids."""
+    """The kind of each column; warnings name those that are left out, count rows, or look like ids."""
     features = [name for name in sheet.columns if name not in (target, group, *drop)]
     empty = [name for name in features if all(cell.lower() in MISSING for cell in sheet.column(name))]
     if empty:
-        warnings.warn(f"left out, as they have no values: {shortened(empty)}", stacklevel=3)
+        warnings.warn(
+            f"left out, as they have no values: {shortened(empty)}", checks.MootWarning, stacklevel=3
+        )
         features = [name for name in features if name not in empty]
     if not features:
         raise ValueError(f"{sheet.path}: must have a column to predict {target!r} from: there is no other")
@@ -163,17 +171,20 @@ def layout_of(sheet: Sheet, target: str, group: str, drop: Sequence[str]) -> Lay
             warnings.warn(
                 f"{name} holds texts: each participant makes features of their words (TF-IDF), "
                 "unless it is dropped",
+                checks.MootWarning,
                 stacklevel=3,
             )
         elif found is not None and len(found) > max(20, 0.9 * len(sheet.rows)):
             warnings.warn(
                 f"{name} has a different word in nearly every row: is it an id? Then drop it",
+                checks.MootWarning,
                 stacklevel=3,
             )
         elif found is None and _counts_rows(sheet, name):
             called = repr(name) if name else "the column without a name"
             warnings.warn(
                 f"{called} numbers the rows, which cannot help with new ones: drop it",
+                checks.MootWarning,
                 stacklevel=3,
             )
         words.append(found)

@@ -1,4 +1,4 @@
-"""The result of every loader: rows, labels and the owner of each row."""
+"""``MootData``, the result of every loader: rows, labels and participants."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class MootData:
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.datasets import MootData
+    >>> from folkmoot.datasets.moot_data import MootData
     >>> X, y = np.array([[0.1], [0.9], [0.8]]), np.array([0, 1, 1])
     >>> groups, classes = np.array(["north", "south", "south"]), np.array(["ill", "well"])
     >>> data = MootData(X, y, groups, ("dose",), classes, "three patients of two clinics")
@@ -97,7 +97,7 @@ class MootData:
 
     @property
     def participants(self) -> Array:
-        """Names of the participants, sorted."""
+        """The participants, sorted."""
         return np.unique(self.groups)
 
     def rows(self, group: object) -> Ints:

@@ -113,9 +113,9 @@ def read_table(
     given = {"test": test, "test_groups": test_groups, "test_rows": test_rows}
     both = {name: value for name, value in given.items() if value is not None}
     if len(both) > 1:
-        told = ", ".join(f"{{{name}=}}" for name in both)
+        names = ", ".join(f"{{{name}=}}" for name in both)
         raise checks.ArgumentError(
-            f"give one of {{test}}, {{test_groups}} and {{test_rows}}: got {told}",
+            f"give one of {{test}}, {{test_groups}} and {{test_rows}}: got {names}",
             **both,
         )
     if task is not None and task not in get_args(Task):
@@ -232,7 +232,7 @@ def _measurements(sheet: Sheet, target: str, cells: list[str]) -> Array:
 
 
 def _groups(sheet: Sheet, group: str) -> Array:
-    """Whose each row is: at least two participants, and not one for each row."""
+    """The participant of each row: at least two, and not one per row."""
     whose = sheet.filled(group, "whose row it is")
     different = len(set(whose))
     if different == 1:
@@ -256,6 +256,7 @@ def _groups(sheet: Sheet, group: str) -> Array:
     if 2 * alone > different:
         warnings.warn(
             f"{alone} of {different} groups have one row to learn from: is {group!r} the column of owners?",
+            checks.MootWarning,
             stacklevel=3,
         )
     return _names(whose)

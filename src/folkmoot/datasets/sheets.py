@@ -40,7 +40,7 @@ class Sheet(NamedTuple):
         return [cells[place] for _, cells in self.rows]
 
     def where(self, row: int) -> str:
-        """How a message about a row begins."""
+        """The beginning of a message about a row."""
         return self.table.where(self.rows[row][0])
 
     def number(self, cell: str) -> float | None:
@@ -49,7 +49,7 @@ class Sheet(NamedTuple):
         return None if value is None or not math.isfinite(value) else value
 
     def plain(self, label: str) -> float | str:
-        """The key by which two labels are the same: their value, or their text if they have none."""
+        """The key of a label: its value, or its text if it has none."""
         value = self.number(label)
         return label if value is None else value
 

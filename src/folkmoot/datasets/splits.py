@@ -55,7 +55,7 @@ class Split:
 
     @property
     def sizes(self) -> Ints:
-        """How many rows each participant has."""
+        """Rows by participant."""
         return np.array([rows.size for rows in self.indices], dtype=np.int64)
 
     def groups(self, n_rows: int | None = None) -> Array:
@@ -84,12 +84,12 @@ def split_by_group(groups: npt.ArrayLike) -> Split:
     Parameters
     ----------
     groups : array-like, shape (row,)
-        The owner of each row: numbers or names.
+        The participant of each row, by number or name.
 
     Returns
     -------
     Split
-        Whose row is which, with the participants in sorted order.
+        The participant of each row, with participants in sorted order.
 
     Examples
     --------
@@ -132,14 +132,14 @@ def split_dirichlet(
     seed : int, default 0
         The same seed gives the same split.
     min_rows : int, default 1
-        How many rows everyone has at the least.
+        The least number of rows per participant.
     min_classes : int, default 0
-        How many different classes everyone has at the least.
+        The least number of classes per participant.
 
     Returns
     -------
     Split
-        Whose row is which.
+        The participant of each row.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def split_shards(y: npt.ArrayLike, n: int, shards_each: int = 2, seed: int = 0) 
     Returns
     -------
     Split
-        Whose row is which.
+        The participant of each row.
 
     Examples
     --------
@@ -238,12 +238,12 @@ def split_quantity(
     seed : int, default 0
         Draws which rows each one gets and which participants are large. The same seed gives the same split.
     min_rows : int, default 1
-        How many rows everyone has at the least.
+        The least number of rows per participant.
 
     Returns
     -------
     Split
-        Whose row is which.
+        The participant of each row.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How rows are spread over participants and classes: a table to print and a picture."""
+"""Rows by participant and class: a table to print and a picture."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 _MOST_LINES = 12  # participants that the printed table shows
 _MOST_COLUMNS = 12  # classes that it gives a column each
-_MOST_COLOURS = 20  # classes that can still be told apart by class
+_MOST_COLOURS = 20  # classes that have different colours
 
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """How rows are spread over participants and classes: ``print`` it or ``plot`` it.
+    """Rows by participant and class: ``print`` it or ``plot`` it.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Summary:
     classes : ndarray, shape (class,)
         Names of the classes.
     counts : ndarray of int, shape (participant, class)
-        How many rows of each class each participant has.
+        Rows of each participant by class.
 
     Examples
     --------
@@ -53,12 +53,12 @@ class Summary:
 
     @property
     def sizes(self) -> Ints:
-        """How many rows each participant has."""
+        """Rows by participant."""
         return np.asarray(self.counts.sum(axis=1), dtype=np.int64)
 
     @property
     def classes_each(self) -> Ints:
-        """How many different classes each participant has rows of."""
+        """The number of classes of each participant."""
         return np.asarray((self.counts > 0).sum(axis=1), dtype=np.int64)
 
     def __str__(self) -> str:

@@ -204,7 +204,7 @@ def beta_accuracies(n: int, mean: float, variance: float, seed: int = 0) -> Floa
 
     Examples
     --------
-    >>> from folkmoot.datasets import beta_accuracies
+    >>> from folkmoot.datasets.synthetic import beta_accuracies
     >>> beta_accuracies(3, mean=0.7, variance=0.01).round(2)
     array([0.66, 0.56, 0.72])
     """
@@ -240,7 +240,7 @@ def beta_parameters(mean: float, variance: float) -> tuple[float, float]:
 
     Examples
     --------
-    >>> from folkmoot.datasets import beta_parameters
+    >>> from folkmoot.datasets.synthetic import beta_parameters
     >>> a, b = beta_parameters(mean=0.6, variance=0.04)
     >>> round(a, 6), round(b, 6)
     (3.0, 2.0)

@@ -1,1 +1,1 @@
-"""Problems of an installation or the folder of a node, and what to type: ``folkmoot doctor``."""
+"""Problems of an installation or of a node's folder, with remedies: ``folkmoot doctor``."""

@@ -65,17 +65,18 @@ def _versions() -> Finding:
 
 
 def _packages() -> Iterator[Finding]:
-    """What folkmoot cannot do without: there, new enough, and importable."""
+    """Required packages: installed, new enough, and importable."""
     from packaging.requirements import Requirement
 
     try:
-        told = importlib.metadata.requires("folkmoot") or []
+        required = importlib.metadata.requires("folkmoot") or []
     except importlib.metadata.PackageNotFoundError:
         yield Finding("packages", "note", "folkmoot runs from its source: what it requires was not compared")
         return
-    needed = [each for each in map(Requirement, told) if "extra" not in str(each.marker or "")]
-    found, mend = [], "pip install --upgrade --force-reinstall folkmoot"
+    needed = [each for each in map(Requirement, required) if "extra" not in str(each.marker or "")]
+    found = []
     for each in needed:
+        mend = f'pip install --force-reinstall "{each}"'
         module = _MODULES.get(each.name, each.name.replace("-", "_"))
         try:
             version = importlib.metadata.version(each.name)
@@ -117,12 +118,12 @@ def _gpu() -> Finding:
 
     reason = cuda.why_not()
     if reason:
-        return Finding("GPU", "note", f"talks are played on the processor: {reason}")
+        return Finding("GPU", "note", f"deliberations run on the processor: {reason}")
     return Finding("GPU", "ok", f"{cuda.cuda().name}: device='cuda' plays on it")
 
 
 def _compiler_cache() -> Finding:
-    """Where numba keeps compiled kernels, and whether it can."""
+    """The folder in which numba keeps compiled kernels, and whether it can."""
     from folkmoot.simulation.kernels.rounds import reaches
 
     what, kept = "compiler cache", reaches.stats.cache_path
@@ -186,7 +187,7 @@ def _open_files() -> Finding:
 
 
 def _sandbox() -> Finding:
-    """What a model of somebody else is kept from here."""
+    """The restrictions of foreign models on this system."""
     from folkmoot.sandbox.confinement import possible
     from folkmoot.sandbox.process import Limits
 

@@ -1,6 +1,6 @@
 """The folder of a node: whose it is, who can read it, whether its files hold, and whether it could start.
 
-Of a node that runs its door is asked. Else its database is looked through, its model is loaded and its peers
+A running node is asked over its socket. Otherwise its database is read, its model is loaded and its peers
 are dialled, by the roster in force. As another user nothing is opened: a file that it made here could keep
 the node from starting.
 """
@@ -17,6 +17,7 @@ from typing import Final
 
 from folkmoot.doctor.examining import Finding
 from folkmoot.doctor.machine import descriptors, in_words, is_mine, owner_of, port, room
+from folkmoot.doctor.trying import tried
 from folkmoot.node.client import Client
 from folkmoot.node.membership import identity
 from folkmoot.node.membership.identity import CERTIFICATE, KEY, SETTINGS, Identity
@@ -25,9 +26,9 @@ from folkmoot.node.service.archive import open_archive
 from folkmoot.node.service.node import LEAST_FREE
 from folkmoot.node.service.node_file import read_node_file
 from folkmoot.node.service.operation import LOCK, Operation, is_running, locked, own_of
-from folkmoot.node.service.trying import tried
 from folkmoot.node.storage.storage import DATABASE
 from folkmoot.node.transports.mesh import SKEW_SECONDS, Mesh
+from folkmoot.texts.embedding import local_embedding
 
 # Whoever can read one of these can act as this node or learn its open first votes.
 _SECRET: Final = (KEY, "token", "token.*", f"{DATABASE}*")
@@ -92,7 +93,7 @@ def _inside(folder: Path) -> Iterator[Finding]:
         return
     yield Finding("identity", "ok", f"{me.name}, fingerprint {me.fingerprint[:16]}…")
     try:
-        read_node_file(folder)
+        told = read_node_file(folder)
     except ValueError as error:
         yield Finding("settings", "broken", str(error))
         return
@@ -102,6 +103,8 @@ def _inside(folder: Path) -> Iterator[Finding]:
         return
     yield port(me.listen)
     yield _model(folder)
+    if told.choose == "embedding":
+        yield Finding("choice", "ok", f"the text nearest to all others by {local_embedding().words}")
     yield from _stored(folder, me)
 
 

@@ -1,6 +1,6 @@
-"""How close an answer was: how many first votes, moved to the runner-up, would have made it unlikely.
+"""Closeness: the number of first votes that, moved to the runner-up, would make the answer unlikely.
 
-If ``theory.SlushChain`` is the law of the talk the chances are exact; otherwise the talk is played again.
+Where ``theory.SlushChain`` applies, the probabilities are exact. Elsewhere runs are simulated.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ _TIMES: Final = 400  # replays for a chance: a standard error of .025 at the mos
 
 @dataclass(frozen=True)
 class Closeness:
-    """How close an answer was.
+    """Closeness of an answer.
 
     Parameters
     ----------
     votes : int or None
-        The least number of first votes that, moved to the runner-up, bring the chance of the answer below one
-        half. It is 0 if the chance is below one half as it is. None if not even all of them do. If some votes
-        count for more than others, those are moved first.
+        The least number of first votes that, moved to the runner-up, bring the probability of the answer
+        below one half; 0 if it already is. None if not even all of them do. Votes with the largest weights
+        are moved first.
     chance : float
-        The chance of the answer, given these first votes: had the talk been drawn anew.
+        The probability of the answer over new runs from these first votes.
     moved_chance : float or None
-        Its chance once so many votes are moved.
+        Its probability after so many votes are moved.
     exact : bool
-        Whether the chances are exact, by the theory of the protocol. If not, the talk was played again.
+        Whether the probabilities are exact, by theory. If not, they are simulated.
     error : float
-        The standard error of the chances, at the most; 0 if they are exact.
+        The largest standard error of the probabilities; 0 if they are exact.
     times : int
-        How often the talk was played for each chance; 0 if they are exact.
+        The number of simulated runs per probability; 0 if they are exact.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Closeness:
 def closeness(
     outcome: Outcome, i: int, answer: int, runner_up: int, first: Ints, counts: Floats
 ) -> Closeness | None:
-    """How close the answer to input i was; None if it is not known how the outcome was played.
+    """The closeness of the answer to input i; None if the outcome does not know its run.
 
     ``first`` (participant,) are the first votes on it, ``counts`` (participant,) what each counts for.
     """
@@ -90,12 +90,12 @@ def _exact(plain: PlainSlush, answer: int) -> Floats:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ByzantineThresholdWarning)  # of absorption, which is not asked for
         chain = SlushChain(
-            plain.n, plain.k, plain.alpha, byzantine=plain.liars, sampling=plain.sampling
+            plain.n, plain.k, plain.alpha, byzantine=plain.malicious, sampling=plain.sampling
         )  # fmt: skip
-    # The chain's liars are red. So blue is the answer unless the liars name it.
-    colour = RED if plain.liars and plain.named == answer else BLUE
-    law = chain.ahead_after(plain.rounds * chain.honest, colour)
-    return law if colour == BLUE else law[::-1]
+    # The chain's Byzantine nodes are red. So blue is the answer unless they name it.
+    end = RED if plain.malicious and plain.named == answer else BLUE
+    law = chain.ahead_after(plain.rounds * chain.honest, end)
+    return law if end == BLUE else law[::-1]
 
 
 def _simulated(

@@ -26,7 +26,7 @@ def plot_convergence(outcome: Outcome, ax: Any = None) -> Figure:
     outcome : Outcome
         The outcome of ``deliberate(..., record=True)``.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw in. Default: in a figure of its own.
+        The axes to draw in. Default: a new figure.
 
     Returns
     -------

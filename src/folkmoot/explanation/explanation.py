@@ -16,7 +16,7 @@ CountedBy: TypeAlias = Literal["equal", "weight", "accuracy", "own"]
 
 
 @dataclass(frozen=True)
-class Voice:
+class Participation:
     """One participant's part in an answer.
 
     Parameters
@@ -29,16 +29,16 @@ class Voice:
         The weight of its vote: 1 if all are equal. With an own aggregation it is the weight that the median
         participant gives it.
     holds : label or None
-        Its vote in the end; None for nothing, and for a liar.
-    part : {"talks", "lies", "absent", "failed"}
-        Whether it takes part in the talk as the protocol says; else what it does instead.
+        Its final label; None for nothing, and for a malicious participant.
+    part : {"follows", "lies", "absent", "failed"}
+        Whether it follows the protocol; else what it does instead.
     note : str
-        A further remark, in a few words.
+        A remark, or nothing.
 
     Examples
     --------
     >>> from folkmoot import Slush, deliberate, explain
-    >>> explain(deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2)), 0).voices[3].voted
+    >>> explain(deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2)), 0).participants[3].voted
     'class 1'
     """
 
@@ -46,19 +46,19 @@ class Voice:
     voted: Any
     counts: float
     holds: Any
-    part: Literal["talks", "lies", "absent", "failed"]
+    part: Literal["follows", "lies", "absent", "failed"]
     note: str = ""
 
 
 class Reply(NamedTuple):
-    """One peer's answer to a question.
+    """The answer of one peer to a query.
 
     Parameters
     ----------
     name : str
         The peer that was asked.
     label : label or None
-        The answer; None for silence.
+        Its answer; None for silence.
 
     Examples
     --------
@@ -83,15 +83,15 @@ class ChangeOfMind:
     name : str
         The participant.
     before : label or None
-        The vote before.
+        The label before.
     after : label or None
-        The vote from then on.
+        The label after.
     answers : tuple of Reply
-        Answers of the peers that it had asked.
+        The answers of the peers that it had asked.
     tally : float
-        How many of the answers named the new label, or what these weigh, rescaled to the number asked.
+        How many of the answers named the new label, or their weight, rescaled to the number asked.
     alpha : int
-        How many had to.
+        The number needed.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class ChangeOfMind:
     alpha: int = 0
 
 
-class Unheard(NamedTuple):
+class Uncounted(NamedTuple):
     """A participant whose answers did not count.
 
     Parameters
@@ -124,8 +124,8 @@ class Unheard(NamedTuple):
     Examples
     --------
     >>> from folkmoot import Slush, deliberate, explain
-    >>> explain(deliberate([[0], [0], [-1]], Slush(k=2, alpha=2), missing="absent"), 0).unheard
-    (Unheard(name='participant 2', why='no vote on this input'),)
+    >>> explain(deliberate([[0], [0], [-1]], Slush(k=2, alpha=2), missing="absent"), 0).uncounted
+    (Uncounted(name='participant 2', why='no vote on this input'),)
     """
 
     name: str
@@ -139,29 +139,29 @@ class Explanation:
     Parameters
     ----------
     called : str
-        Name of the input.
+        The name of the input.
     answer : label or None
-        The vote of more than half of those who count in the end; None if undecided.
+        The decision; None if undecided.
     runner_up : label or None
         The other label with the most first votes.
     labels : tuple
         All labels.
-    voices : tuple of Voice
+    participants : tuple of Participation
         Every participant's first vote, what it counted for, and what it holds in the end.
     counted_by : {"equal", "weight", "accuracy", "own"}
-        The reason why votes count for more or less.
+        The kind of weights.
     changes : tuple of ChangeOfMind or None
-        Changes of vote, with time and answers; None if nobody asks anybody.
-    unheard : tuple of Unheard
-        Participants whose answers did not count, with the reasons.
+        Changes of mind, with the answers before them; None where nobody asks anybody.
+    uncounted : tuple of Uncounted
+        Participants whose answers did not count, and why.
     closeness : Closeness or None
-        How close it was; None if there is no answer, or it cannot be known.
+        How close the decision was; None if there is none, or it cannot be known.
     rounds : int
         The rounds that were played.
     sentence : str
-        The whole in one sentence.
+        The explanation in one sentence.
     missing : tuple of str
-        The reason why an input is undecided, and what is not known here.
+        Why an undecided input is open, and what is unknown.
     columns : tuple of str
         The columns of the picture: first votes, rounds, the end.
     held : ndarray of int, shape (participant, column), optional
@@ -194,10 +194,10 @@ class Explanation:
     answer: Any
     runner_up: Any
     labels: tuple[Any, ...]
-    voices: tuple[Voice, ...]
+    participants: tuple[Participation, ...]
     counted_by: CountedBy
     changes: tuple[ChangeOfMind, ...] | None
-    unheard: tuple[Unheard, ...]
+    uncounted: tuple[Uncounted, ...]
     closeness: Closeness | None
     rounds: int
     sentence: str
@@ -228,12 +228,12 @@ class Explanation:
         return self.to_html()
 
     def plot(self, ax: Any = None) -> Figure:
-        """Draw who held what in which round: participants as rows, rounds as columns, coloured by label.
+        """Draw the label held by each participant (row) in each round (column), in colour.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw in. Default: a figure of its own.
+            The axes to draw in. Default: a new figure.
 
         Returns
         -------
@@ -250,20 +250,21 @@ class Explanation:
         Returns
         -------
         dict
-            The fields by name; ``held`` is left out.
+            The fields by name, without ``held``; ``participants`` are "voices", ``uncounted`` "unheard".
         """
-        facts = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "held"}
+        elsewhere = ("held", "participants", "uncounted")
+        facts = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in elsewhere}
         return {
             **facts,
             "labels": list(self.labels),
-            "voices": [asdict(voice) for voice in self.voices],
+            "voices": [asdict(each) for each in self.participants],
             "changes": None
             if self.changes is None
             else [
                 asdict(change) | {"answers": [answer._asdict() for answer in change.answers]}
                 for change in self.changes
             ],
-            "unheard": [each._asdict() for each in self.unheard],
+            "unheard": [each._asdict() for each in self.uncounted],
             "closeness": None if self.closeness is None else asdict(self.closeness),
             "missing": list(self.missing),
             "columns": list(self.columns),
@@ -273,5 +274,7 @@ class Explanation:
     @property
     def first_votes(self) -> dict[Any, int]:
         """How many voted for each label at first, the most common one first."""
-        counts = Counter(voice.voted for voice in self.voices if voice.voted is not None)
+        counts = Counter(
+            participant.voted for participant in self.participants if participant.voted is not None
+        )
         return dict(sorted(counts.items(), key=lambda item: -item[1]))

@@ -26,14 +26,20 @@ def as_html(why: Explanation) -> str:
     parts += [] if close is None else [paragraphs([close])]
     header = ["participant", "first vote", "counts for", "in the end", ""]
     rows = [
-        [voice.name, called(voice.voted), number(voice.counts), called(voice.holds), voice.note]
-        for voice in why.voices
+        [
+            participant.name,
+            called(participant.voted),
+            number(participant.counts),
+            called(participant.holds),
+            participant.note,
+        ]
+        for participant in why.participants
     ]
     parts.append(table(header, rows, f"First votes, {COUNTED[why.counted_by]}"))
     if why.changes:
         parts.append(bullets("Changes of mind", [change_in_words(change) for change in why.changes]))
-    if why.unheard:
-        reasons = by_reason([(each.name, each.why) for each in why.unheard])
+    if why.uncounted:
+        reasons = by_reason([(each.name, each.why) for each in why.uncounted])
         parts.append(bullets("Not counted", [f"{', '.join(names)}: {reason}" for reason, names in reasons]))
     parts.append(paragraphs(why.missing))
     return f'<section class="folkmoot-why">{"".join(parts)}</section>'

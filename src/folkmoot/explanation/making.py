@@ -1,4 +1,4 @@
-"""``explain``: an outcome and an input in, an ``Explanation`` out."""
+"""``explain``: why an input got its answer."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from folkmoot.explanation.explanation import (
     ChangeOfMind,
     CountedBy,
     Explanation,
+    Participation,
     Reply,
-    Unheard,
-    Voice,
+    Uncounted,
 )
 from folkmoot.explanation.table import explain_table
 from folkmoot.outcome import Outcome, Turns
-from folkmoot.protocols import SnowProtocol
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.simulation.council import CouncilOutcome
 from folkmoot.votes import NO_VOTE, Votes
 
@@ -33,17 +33,17 @@ def explain(outcome: Outcome, i: int, *, called: str | None = None) -> Explanati
     Parameters
     ----------
     outcome : Outcome
-        The outcome of ``deliberate``. A council's answer is explained from its table; one of Slush, Snowflake
+        From ``deliberate``. The answer of a council is explained from its table; one of Slush, Snowflake
         or Snowball from the turns of its run.
     i : int
         The input: its column in the votes.
     called : str, optional
-        Name of the input. Default: "input" and its number.
+        The name of the input. Default: "input" and its number.
 
     Returns
     -------
     Explanation
-        The facts, and the one sentence that they come to.
+        The facts, and one sentence that sums them up.
 
     Raises
     ------
@@ -88,7 +88,9 @@ def _explained(outcome: Outcome, i: int, name: str) -> Explanation:
     turns = outcome.turns(i)
     tell = _Names(outcome)
     counted_by, counts = _counts(outcome, i)
-    voices = tuple(_voice(outcome, tell, p, i, first, decisions, counts) for p in range(len(first)))
+    participants = tuple(
+        _participation(outcome, tell, p, i, first, decisions, counts) for p in range(len(first))
+    )
     changes = _changes(turns, tell)
     runner_up = _runner_up(decision, first, decisions, outcome.classes)
     missing, close = [], None
@@ -96,21 +98,21 @@ def _explained(outcome: Outcome, i: int, name: str) -> Explanation:
         missing.append(f"What was missing: {_why_open(outcome, first)}.")
     else:
         close = closeness(outcome, i, decision, runner_up, first, counts)
-    talking = np.array([voice.part == "talks" for voice in voices])
-    columns, held = _grid(turns, first, rounds, talking)
+    following = np.array([participant.part == "follows" for participant in participants])
+    columns, held = _grid(turns, first, rounds, following)
     answer = tell.label(decision)
     return Explanation(
         called=name,
         answer=answer,
         runner_up=tell.label(runner_up),
         labels=tuple(tell.labels),
-        voices=voices,
+        participants=participants,
         counted_by=counted_by,
         changes=changes,
-        unheard=_unheard(voices, turns, counted_by),
+        uncounted=_uncounted(participants, turns, counted_by),
         closeness=close,
         rounds=rounds,
-        sentence=words.sentence(answer, voices, changes, rounds),
+        sentence=words.sentence(answer, participants, changes, rounds),
         missing=tuple(missing),
         columns=columns,
         held=held,
@@ -118,7 +120,7 @@ def _explained(outcome: Outcome, i: int, name: str) -> Explanation:
 
 
 class _Names:
-    """What participants and classes are called."""
+    """Names of participants and classes."""
 
     def __init__(self, outcome: Outcome) -> None:
         given: Any = range(outcome.classes) if outcome.labels is None else outcome.labels
@@ -126,9 +128,9 @@ class _Names:
         self.labels = [f"class {each}" if outcome.labels is None else _plain(each) for each in plain]
         self.names = outcome.names
 
-    def label(self, colour: int) -> Any:
+    def label(self, c: int) -> Any:
         """The label of a class; None for none."""
-        return None if colour == NO_VOTE else self.labels[int(colour)]
+        return None if c == NO_VOTE else self.labels[int(c)]
 
     def who(self, participant: int) -> str:
         """The participant's name."""
@@ -136,14 +138,14 @@ class _Names:
 
 
 def _plain(label: Any) -> Any:
-    """A label that can be counted and is not taken for none: numbers and words as they are."""
+    """A label that is hashable and not None: numbers and words unchanged."""
     if isinstance(label, np.generic):
         return label.item()
     return label if isinstance(label, Hashable) and label is not None else str(label)
 
 
 def _counts(outcome: Outcome, i: int) -> tuple[CountedBy, Floats]:
-    """What makes votes count for more or less, and (participant,) what each counts for."""
+    """How votes are weighted, and (participant,) the weights."""
     everybody = len(outcome.honest)
     if outcome.run is not None and outcome.run.weights is not None:
         return "weight", outcome.run.weights
@@ -154,7 +156,7 @@ def _counts(outcome: Outcome, i: int) -> tuple[CountedBy, Floats]:
     return "equal", counts
 
 
-def _voice(
+def _participation(
     outcome: Outcome,
     tell: _Names,
     p: int,
@@ -162,15 +164,15 @@ def _voice(
     first: Ints,
     decisions: Ints,
     counts: Floats,
-) -> Voice:
-    part, note = "talks", ""
+) -> Participation:
+    part, note = "follows", ""
     if p in outcome.faults:
         part, note = "failed", f"could not answer: {outcome.faults[p]}"
     elif p in outcome.malicious:
         part, note = "lies", f"does not follow the protocol: {outcome.malicious[p].removesuffix('()')}"
     elif outcome.present is not None and not outcome.present[p, i]:
         part, note = "absent", ""
-    return Voice(
+    return Participation(
         name=tell.who(p),
         voted=tell.label(int(first[p])),
         counts=float(counts[p]),
@@ -183,11 +185,11 @@ def _voice(
 def _runner_up(decision: int, first: Ints, decisions: Ints, classes: int) -> int:
     """The other class with the most first votes; among equals, the one that more hold in the end."""
     votes, ends = Counter(first.tolist()), Counter(decisions.tolist())
-    others = [colour for colour in range(classes) if colour != decision]
+    others = [c for c in range(classes) if c != decision]
     if decision == NO_VOTE:
-        leader = max(others, key=lambda colour: (ends[colour], votes[colour], -colour))
+        leader = max(others, key=lambda c: (ends[c], votes[c], -c))
         others.remove(leader)
-    return max(others, key=lambda colour: (votes[colour], ends[colour], -colour))
+    return max(others, key=lambda c: (votes[c], ends[c], -c))
 
 
 def _changes(turns: Turns, tell: _Names) -> tuple[ChangeOfMind, ...]:
@@ -208,23 +210,25 @@ def _changes(turns: Turns, tell: _Names) -> tuple[ChangeOfMind, ...]:
     )
 
 
-def _unheard(voices: tuple[Voice, ...], turns: Turns, counted_by: CountedBy) -> tuple[Unheard, ...]:
-    """Whose answers did not count, and why."""
+def _uncounted(
+    participants: tuple[Participation, ...], turns: Turns, counted_by: CountedBy
+) -> tuple[Uncounted, ...]:
+    """Participants whose answers did not count, and why."""
     asked = np.arange(turns.asked.shape[1]) < turns.size[:, None]
     silent = Counter(turns.asked[asked & (turns.answers == NO_VOTE)].tolist())
     found = []
-    for p, voice in enumerate(voices):
+    for p, participant in enumerate(participants):
         reason = ""
-        if voice.part == "failed":
+        if participant.part == "failed":
             reason = "could not answer"
-        elif voice.part == "absent":
+        elif participant.part == "absent":
             reason = "no vote on this input"
         elif silent[p]:
             reason = f"{_times(silent[p])} that named no label"
-        elif counted_by != "equal" and voice.counts == 0:
+        elif counted_by != "equal" and participant.counts == 0:
             reason = "weight 0"
         if reason:
-            found.append(Unheard(voice.name, reason))
+            found.append(Uncounted(participant.name, reason))
     return tuple(found)
 
 
@@ -244,7 +248,7 @@ def _why_open(outcome: Outcome, first: Ints) -> str:
         return "nobody that follows the protocol voted on it"
     if isinstance(protocol, SnowProtocol) and protocol.weights is None and there.sum() > 1:
         needed = int(protocol.scaled(int(there.sum())).thresholds(len(first))[~lying].min())
-        most = int(np.bincount(votes).max()) + int((there & lying).sum())  # liars may answer anything
+        most = int(np.bincount(votes).max()) + int((there & lying).sum())  # the malicious may answer anything
         if most < needed:
             return (
                 f"no label has the {needed} equal first votes that win a query; a council counts all first "
@@ -254,10 +258,10 @@ def _why_open(outcome: Outcome, first: Ints) -> str:
     return f"{rounds} rounds did not bring a majority; a council counts all first votes"
 
 
-def _grid(turns: Turns, first: Ints, rounds: int, talking: Bools) -> tuple[tuple[str, ...], Ints]:
-    """What everybody held: at first and after each round."""
+def _grid(turns: Turns, first: Ints, rounds: int, following: Bools) -> tuple[tuple[str, ...], Ints]:
+    """The classes held at first and after each round."""
     columns, held = ["first vote"], [first]
-    now = np.where(talking, first, NO_VOTE)  # what others answer is not what they hold
+    now = np.where(following, first, NO_VOTE)  # adversaries hold nothing
     changed = turns.before != turns.after
     for number in range(1, rounds + 1):
         for row in np.flatnonzero(changed & (turns.round == number)):

@@ -47,7 +47,9 @@ def draw(why: Explanation, ax: Any = None) -> Figure:
         edgecolors="white", linewidth=0.8 if rows <= 60 else 0.2,
     )  # fmt: skip
     ax.invert_yaxis()
-    names = [printable(voice.name) + _MARKS.get(voice.part, "") for voice in why.voices]
+    names = [
+        printable(participant.name) + _MARKS.get(participant.part, "") for participant in why.participants
+    ]
     # Names and labels are other people's text: a dollar sign in them is no formula.
     ax.set_yticks(np.arange(rows) + 0.5, names, fontsize=9 if rows <= _MANY else 6, parse_math=False)
     shown = np.arange(columns)[:: max(1, columns // 30)]

@@ -10,20 +10,20 @@ import numpy as np
 from folkmoot.aggregation import DawidSkene, Weighted
 from folkmoot.arrays import Floats
 from folkmoot.explanation import words
-from folkmoot.explanation.explanation import CountedBy, Explanation, Unheard, Voice
+from folkmoot.explanation.explanation import CountedBy, Explanation, Participation, Uncounted
 from folkmoot.simulation.council import CouncilOutcome, rule_in_words
 from folkmoot.votes import NO_VOTE
 
 
 def explain_table(outcome: CouncilOutcome, i: int, called: str, labels: Any, names: Any) -> Explanation:
-    """First votes with their weights, the final votes, and the rule's result."""
+    """First votes with their weights, the final votes, and the result of the rule."""
     label = _number if outcome.numbers else labels
     first = [label(vote) for vote in outcome.votes[:, i]]
     final = None if outcome.final is None else [label(vote) for vote in outcome.final.votes[:, i]]
     answer = label(outcome.decision[i])
     counted_by, counts = _counts(outcome, first)
-    voices = tuple(
-        Voice(
+    participants = tuple(
+        Participation(
             name=names(p),
             voted=first[p],
             counts=float(counts[p]),
@@ -44,11 +44,13 @@ def explain_table(outcome: CouncilOutcome, i: int, called: str, labels: Any, nam
         answer=answer,
         runner_up=next((each for each, _ in shares if each != answer), None),
         labels=known,
-        voices=voices,
+        participants=participants,
         counted_by=counted_by,
         changes=None if final is None else (),
-        unheard=tuple(
-            Unheard(voice.name, "no vote on this input") for voice in voices if voice.voted is None
+        uncounted=tuple(
+            Uncounted(participant.name, "no vote on this input")
+            for participant in participants
+            if participant.voted is None
         ),
         closeness=None,
         rounds=0,
@@ -65,12 +67,12 @@ def _number(value: Any) -> Any:
     each = np.atleast_1d(np.asarray(value, dtype=np.float64))
     if np.isnan(each).any():
         return None
-    told = tuple(float(f"{one:.6g}") for one in each.tolist())
-    return told[0] if len(told) == 1 else told
+    rounded = tuple(float(f"{one:.6g}") for one in each.tolist())
+    return rounded[0] if len(rounded) == 1 else rounded
 
 
 def _counts(outcome: CouncilOutcome, first: list[Any]) -> tuple[CountedBy, Floats]:
-    """What each vote counted for, as far as the rule tells; else one for a vote, and none for no vote."""
+    """The weights of the votes if the rule has some; else 1 for a vote and 0 for none."""
     if outcome.final is not None and outcome.final.weights is not None:
         return "own", np.asarray(np.median(outcome.final.weights[outcome.judges], axis=0))
     if isinstance(outcome.aggregation, Weighted):
@@ -85,7 +87,7 @@ def _part(outcome: CouncilOutcome, p: int, voted: Any) -> Any:
         return "failed"
     if not outcome.honest[p]:
         return "lies"
-    return "absent" if voted is None and outcome.final is None else "talks"
+    return "absent" if voted is None and outcome.final is None else "follows"
 
 
 def _note(outcome: CouncilOutcome, p: int) -> str:
@@ -93,8 +95,8 @@ def _note(outcome: CouncilOutcome, p: int) -> str:
         return f"could not answer: {outcome.faults[p]}"
     if p in outcome.adversaries:
         return f"does not follow the protocol: {outcome.malicious[p].removesuffix('()')}"
-    told = {} if outcome.final is None else outcome.final.fell_back
-    return f"took the plurality: {told[p]}" if p in told else ""
+    reasons = {} if outcome.final is None else outcome.final.fell_back
+    return f"took the plurality: {reasons[p]}" if p in reasons else ""
 
 
 def _shares(outcome: CouncilOutcome, i: int, label: Any) -> tuple[tuple[Any, float], ...]:
@@ -103,8 +105,8 @@ def _shares(outcome: CouncilOutcome, i: int, label: Any) -> tuple[tuple[Any, flo
     if answers.choices is None or answers.shares is None:
         return ()
     each = zip(answers.choices[i].tolist(), answers.shares[i].tolist(), strict=True)
-    told = [(label(choice), share) for choice, share in each if choice != NO_VOTE and share > 0]
-    return tuple(sorted(told, key=lambda one: -one[1]))
+    found = [(label(choice), share) for choice, share in each if choice != NO_VOTE and share > 0]
+    return tuple(sorted(found, key=lambda one: -one[1]))
 
 
 def _sentence(
@@ -122,9 +124,11 @@ def _sentence(
         return "There is no answer: nobody voted."
     whose = "the vote" if final is None else "the final votes"
     at_first = f"at first {words.shares_in_words(votes, 'were')}"
-    told = [f"{words.called(each)} {words.chance(share)}" for each, share in shares[:4]]
+    shown = [f"{words.called(each)} {words.chance(share)}" for each, share in shares[:4]]
     if answer is None:
-        return f"There is no answer: {at_first}, and by {rule} no label leads ({', '.join(told)} of {whose})."
+        return (
+            f"There is no answer: {at_first}, and by {rule} no label leads ({', '.join(shown)} of {whose})."
+        )
     end = f"{rule} gives it {words.chance(dict(shares)[answer])} of {whose}"
     if final is None:
         return f"{words.called(answer)} was the answer because {at_first}, and {end}."

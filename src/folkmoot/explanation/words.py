@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from folkmoot.files.terminal import printable
 
 if TYPE_CHECKING:
-    from folkmoot.explanation.explanation import ChangeOfMind, Explanation, Voice
+    from folkmoot.explanation.explanation import ChangeOfMind, Explanation, Participation
 
 _WIDTH: Final = 100
 _MOST_NAMES: Final = 6  # in a sentence; lists below it name everybody
 _MOST_CHANGES: Final = 40
-_MOST_LISTED: Final = 20  # of those without a vote
+_MOST_LISTED: Final = 20  # participants without a vote
 _CLOSE: Final = 2  # votes
 _OF_ONE: Final = {"were": "was", "are": "is"}
 
@@ -63,20 +63,20 @@ def rounds_of(count: int) -> str:
 
 def sentence(
     answer: Any,
-    voices: Sequence[Voice],
+    participants: Sequence[Participation],
     changes: Sequence[ChangeOfMind],
     rounds: int,
 ) -> str:
-    """Why there is this answer, or none, in one sentence."""
-    voted = _votes_in_words(answer, voices)
-    talking = [voice for voice in voices if voice.part == "talks"]
+    """The reason for the answer, or for none, in one sentence."""
+    voted = _votes_in_words(answer, participants)
+    following = [participant for participant in participants if participant.part == "follows"]
     if answer is None:
-        held = f"after {rounds_of(rounds)} {_held_in_words(talking)}" if talking else "nobody talked"
+        held = f"after {rounds_of(rounds)} {_final_in_words(following)}" if following else "nobody took part"
         return f"There is no answer: {voted}, {held}."
     steps = [voted]
-    steps.append(_talk_in_words(answer, talking, changes, rounds))
-    end = _share(sum(voice.holds == answer for voice in talking), len(talking))
-    if any(voice.part == "lies" for voice in voices):
+    steps.append(_changes_in_words(answer, following, changes, rounds))
+    end = _share(sum(participant.holds == answer for participant in following), len(following))
+    if any(participant.part == "lies" for participant in participants):
         end += " that follow the protocol"
     return f"{called(answer)} was the answer because {', '.join(steps)}, and in the end {end} held it."
 
@@ -87,8 +87,8 @@ def _share(some: int, whole: int) -> str:
     return f"all {whole}" if some == whole > 1 else f"{some} of {whole}"
 
 
-def _votes_in_words(answer: Any, voices: Sequence[Voice]) -> str:
-    counts = Counter(voice.voted for voice in voices if voice.voted is not None)
+def _votes_in_words(answer: Any, participants: Sequence[Participation]) -> str:
+    counts = Counter(participant.voted for participant in participants if participant.voted is not None)
     total = sum(counts.values())
     if not total:
         return "nobody voted"
@@ -101,9 +101,9 @@ def _votes_in_words(answer: Any, voices: Sequence[Voice]) -> str:
     return f"{mine or 'none'} of {total} voted for it at first ({rest})"
 
 
-def _held_in_words(talking: Sequence[Voice]) -> str:
-    held = shares_in_words(Counter(voice.holds for voice in talking), "are")
-    return f"{held}, and more than half of the {len(talking)} must be for one label"
+def _final_in_words(following: Sequence[Participation]) -> str:
+    held = shares_in_words(Counter(participant.holds for participant in following), "are")
+    return f"{held}, and more than half of the {len(following)} must be for one label"
 
 
 def shares_in_words(counts: Counter[Any], verb: Literal["were", "are"]) -> str:
@@ -119,13 +119,13 @@ def _ranked(counts: Counter[Any]) -> list[tuple[Any, int]]:
     return sorted(counts.items(), key=lambda item: (item[0] is None, -item[1]))
 
 
-def _talk_in_words(
-    answer: Any, talking: Sequence[Voice], changes: Sequence[ChangeOfMind], rounds: int
+def _changes_in_words(
+    answer: Any, following: Sequence[Participation], changes: Sequence[ChangeOfMind], rounds: int
 ) -> str:
     moved = [(change.name, change.after) for change in changes]
     if not moved:
         return "nobody changed its mind"
-    ended = {voice.name: voice.holds for voice in talking}
+    ended = {participant.name: participant.holds for participant in following}
     kept = dict.fromkeys(name for name, after in moved if ended[name] == after)  # not taken back
     towards = [name for name in kept if ended[name] == answer]
     away = [name for name in kept if ended[name] != answer]
@@ -138,7 +138,7 @@ def _talk_in_words(
 
 
 def closeness_in_words(why: Explanation) -> str | None:
-    """How close it was, and how that was found; None where nobody can say."""
+    """How close the decision was, and how that was found; None if unknown."""
     if why.closeness is None:
         return None
     close, runner_up = why.closeness, why.runner_up
@@ -160,7 +160,7 @@ def closeness_in_words(why: Explanation) -> str | None:
 
 
 def change_in_words(change: ChangeOfMind) -> str:
-    """A change of vote, and the answers before it."""
+    """A change of mind, with the answers before it."""
     when = f"round {change.round}: " if change.round else ""
     line = f"{when}{printable(change.name)}, {called(change.before)} -> {called(change.after)}"
     if not change.answers:
@@ -171,9 +171,9 @@ def change_in_words(change: ChangeOfMind) -> str:
         said.setdefault(what, []).append(answer.name)
     mine = called(change.after)
     order = sorted(said, key=lambda what: (what != mine, -len(said[what])))
-    told = "; ".join(f"{listed([_glued(each) for each in said[what]], 99)} said {what}" for what in order)
+    answers = "; ".join(f"{listed([_glued(each) for each in said[what]], 99)} said {what}" for what in order)
     reached = f"{number(change.tally)} of {len(change.answers)}, {change.alpha} needed"
-    return f"{line}, after {told} ({reached})".replace("\xa0", " ")
+    return f"{line}, after {answers} ({reached})".replace("\xa0", " ")
 
 
 def as_text(why: Explanation) -> str:
@@ -185,37 +185,44 @@ def as_text(why: Explanation) -> str:
     lines += ["", f"first votes, {COUNTED[why.counted_by]}:"]
     weigh = why.counted_by != "equal"
     votes = [
-        (f"{voice.name} {number(voice.counts)}" if weigh else voice.name, voice.voted) for voice in why.voices
+        (f"{participant.name} {number(participant.counts)}" if weigh else participant.name, participant.voted)
+        for participant in why.participants
     ]
     lines += [line for label, names in _by_label(votes) for line in _names_of(label, names)]
-    notes = [(voice.name, voice.note) for voice in why.voices if voice.note]
-    lines += _grouped("of these:", [each for each in notes if each not in why.unheard])
+    notes = [(participant.name, participant.note) for participant in why.participants if participant.note]
+    lines += _grouped("of these:", [each for each in notes if each not in why.uncounted])
     if why.changes:
         lines.append("changes of mind:")
         for change in why.changes[:_MOST_CHANGES]:
             lines += _wrapped(change_in_words(change), "  ")
         if len(why.changes) > _MOST_CHANGES:
             lines.append(f"  and {len(why.changes) - _MOST_CHANGES} more")
-    ends = _by_label([(voice.name, voice.holds) for voice in why.voices if voice.part == "talks"])
+    ends = _by_label(
+        [
+            (participant.name, participant.holds)
+            for participant in why.participants
+            if participant.part == "follows"
+        ]
+    )
     if len(ends) > 1:
         lines.append("in the end:")
         lines += [line for label, names in ends for line in _names_of(label, names)]
-    lines += _grouped("not counted:", [(each.name, each.why) for each in why.unheard])
+    lines += _grouped("not counted:", [(each.name, each.why) for each in why.uncounted])
     lines += [line for each in why.missing for line in _wrapped(each)]
     return "\n".join(lines)
 
 
-def by_reason(said: Sequence[tuple[str, str]]) -> list[tuple[str, list[str]]]:
-    """Statements about participants, each reason once, with the names of all that it holds for."""
+def by_reason(reasons: Sequence[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """Each reason with the names of the participants that it is given for."""
     found: dict[str, list[str]] = {}
-    for name, reason in said:
+    for name, reason in reasons:
         found.setdefault(reason, []).append(name)
     return list(found.items())
 
 
-def _grouped(title: str, said: Sequence[tuple[str, str]]) -> list[str]:
-    lines = [title] if said else []
-    for reason, names in by_reason(said):
+def _grouped(title: str, reasons: Sequence[tuple[str, str]]) -> list[str]:
+    lines = [title] if reasons else []
+    for reason, names in by_reason(reasons):
         lines += _wrapped(f"{listed([_glued(name) for name in names], _MOST_LISTED)}: {reason}", "  ")
     return lines
 

@@ -1,4 +1,4 @@
-"""Harmless parts of a model file: types, and what their attributes may hold.
+"""Types that a model file may hold unasked, and the values of their attributes.
 
 The types are an explicit list, never a module as a whole. skops itself knows scikit-learn's public
 estimators, numpy's arrays, scalars and random states, and the mathematical functions of numpy and scipy. The
@@ -104,7 +104,7 @@ _CALLING: Final = ("FunctionNode", "MethodNode", "OperatorFuncNode", "PartialNod
 _CALLERS: Final = ("PyFuncDistance", "PyFuncDistance32", "PyFuncDistance64")
 
 
-# What a file may unpack to: so much, or so many times its size.
+# Limits of the unpacked size: bytes, or multiples of the file.
 _UNPACKED: Final = 1 << 30
 _TIMES: Final = 10
 
@@ -168,7 +168,7 @@ def _either(*tests: Callable[[Any], bool]) -> Callable[[Any], bool]:
 _A_METHOD: Final = (_method, "a method of models, such as predict_proba")
 _A_FUNCTION: Final = (_function, "a function that is harmless or allowed")
 
-# What may stand in an attribute of any object in a file, as a test and in words.
+# Allowed values of attributes in a file, as a test and in words.
 ATTRIBUTES: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     # Vectorizers open the files that rows name, and call what they are given.
     "input": (_one_of("content"), "'content', as anything else reads files"),
@@ -331,7 +331,7 @@ def _is_method(found: object) -> bool:
 
 
 def _plain(node: Any) -> Any:
-    """What a node will be, where that is a plain value."""
+    """The value of a node, if it is plain."""
     loader, content = node["__loader__"], node.get("content")
     if loader == "JsonNode":
         return json.loads(node["content"])

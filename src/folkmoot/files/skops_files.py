@@ -16,7 +16,7 @@ from folkmoot.checks import ArgumentError
 def read_skops(
     path: str, allow: Iterable[str] = (), *, what: str = "model", advice: str | None = None
 ) -> Any:
-    """The object in a file of ``skops.io.dump``; as ``loaded_skops`` says."""
+    """The object in a file of ``skops.io.dump``; as ``loaded_skops``."""
     return loaded_skops(Path(path).read_bytes(), path, allow, what=what, advice=advice)
 
 
@@ -51,7 +51,7 @@ def loaded_skops(
                 check_buffers(found)
                 return found
     except Exception as error:  # not a zip file, no schema in it, a schema of something else
-        said = str(error) if type(error) is ValueError else told(error)
+        said = str(error) if type(error) is ValueError else error_text(error)
         raise ValueError(f"{what} {path} must {problem}: {said}") from error
     named = [f"{each} (which can run code)" if each in dangerous else each for each in strange]
     message = "{what!s} {path!s} must hold allowed types only: it has {named!s}; "
@@ -74,6 +74,6 @@ def write_skops(path: Path, thing: Any) -> None:
     skops.io.dump(thing, path, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
 
 
-def told(error: BaseException) -> str:
-    """The kind of an error and what it says."""
+def error_text(error: BaseException) -> str:
+    """The kind of an error and its text."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

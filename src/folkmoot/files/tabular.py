@@ -295,7 +295,7 @@ class _TextTable(Table):
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """What goes wrong while a file is read, in one line."""
+        """Errors of reading a file, in one line."""
         try:
             yield
         except UnicodeDecodeError as error:
@@ -402,7 +402,7 @@ def _read(cell: str) -> str:
 
 
 def separator_of(lines: Sequence[str]) -> str:
-    """The separator of the cells: the one in the first line outside quotation marks; a comma if it has none.
+    """The separator of the first line, outside quotation marks; a comma if there is none.
 
     It may have several of them (decimal commas, a semicolon in a name). Then it is the first that splits the
     next lines into as many cells as this one, tabs before semicolons before commas.
@@ -438,7 +438,7 @@ def has_thousands(cell: str) -> bool:
 
 
 def advice(cell: str) -> str:
-    """Advice about a cell that should be a number."""
+    """The remedy for a cell that should be a number."""
     return ", with thousands separators: write it without them" if has_thousands(cell) else ""
 
 

@@ -57,7 +57,7 @@ class VoteTable:
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot import VoteTable
+    >>> from folkmoot.files.vote_files import VoteTable
     >>> votes = np.array([[0, 1], [1, -1]])
     >>> table = VoteTable(votes, ["ann", "bob"], ["t1", "t2"], ["no", "yes"], truth=None)
     >>> table.labels[table.votes[1, 0]]
@@ -159,10 +159,10 @@ def read_votes(
         raise ValueError(f"{_called(votes)}: all votes are {labels[0]!r}; there is nothing to deliberate")
     table = np.full((len(workers), len(cast.tasks)), NO_VOTE, dtype=np.int64)
     table[_places(cast.workers, workers)[cast.by], cast.on] = _places(cast.labels, labels)[cast.said]
-    colour = {name: i for i, name in enumerate(labels)}
+    number = {name: i for i, name in enumerate(labels)}
 
     def known(named: dict[str, str]) -> Ints:
-        return np.array([colour[named[t]] if t in named else NO_VOTE for t in cast.tasks], dtype=np.int64)
+        return np.array([number[named[t]] if t in named else NO_VOTE for t in cast.tasks], dtype=np.int64)
 
     return VoteTable(
         table,
@@ -176,7 +176,7 @@ def read_votes(
 
 
 class NamedVotes(NamedTuple):
-    """Tables as ``deliberate`` and ``compare`` use them: votes, with names of participants and classes."""
+    """Votes of a table, with names of participants and classes."""
 
     votes: Array
     names: list[str]
@@ -186,7 +186,7 @@ class NamedVotes(NamedTuple):
 
 
 def named_votes(votes: Any, truth: Any = None) -> NamedVotes | None:
-    """The votes in a ``VoteTable`` or a data frame; None for anything else.
+    """The votes of a ``VoteTable`` or a data frame; None for anything else.
 
     A frame of numbers, some of them with decimals, is one of numbers: a row per input and a column per
     participant. Any other is read by ``read_votes``.
@@ -237,7 +237,7 @@ class PartitionTable:
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot import PartitionTable
+    >>> from folkmoot.files.vote_files import PartitionTable
     >>> table = PartitionTable(np.array([[0, 0], [0, 1]]), ["ann", "bob"], ["o1", "o2"], truth=None)
     >>> table.participants
     ['ann', 'bob']
@@ -516,7 +516,7 @@ def _voted_on(told: dict[str, str], cast: _Cast, kind: str, file: Any, votes: An
 
 
 def _places(numbered: dict[str, int], ordered: list[str]) -> Ints:
-    """Where each name that was numbered stands in the order."""
+    """The place of each numbered name in the order."""
     place = {name: i for i, name in enumerate(ordered)}
     return np.array([place[name] for name in numbered], dtype=np.int64)
 

@@ -103,10 +103,36 @@ def models_for(name: str, participants: int, *, numbers: bool = False) -> list[A
 
 
 def for_table(model: Any, features: int, categorical: Sequence[int], texts: Sequence[int] = ()) -> Any:
-    """The model behind what a raw table needs: words one-hot, missing numbers by its owner's median.
+    """Put a model behind what a raw table needs: words one-hot, missing numbers by its owner's median.
 
     A column of which a participant has no value at all is 0 to it. Of texts it has the TF-IDF weights of
     their words, hashed, so that the model holds no word of its owner's.
+
+    Parameters
+    ----------
+    model : model
+        A classifier or regressor for numbers, not fitted.
+    features : int
+        How many columns the table has.
+    categorical : sequence of int
+        The columns that hold words.
+    texts : sequence of int, default ()
+        The columns that hold texts of several words.
+
+    Returns
+    -------
+    Pipeline
+        The model, not fitted, for rows of the raw table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot import for_table
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> rows = np.array([[60.0, "yes"], [np.nan, "yes"], [20.0, "no"]], dtype=object)
+    >>> model = for_table(DecisionTreeClassifier(), features=2, categorical=[1]).fit(rows, [1, 1, 0])
+    >>> model.predict(np.array([[25.0, "no"]], dtype=object))
+    array([0])
     """
     numbers = [i for i in range(features) if i not in (*categorical, *texts)]
     return make_pipeline(

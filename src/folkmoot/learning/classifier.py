@@ -14,13 +14,14 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from folkmoot import checks, explanation
-from folkmoot.adversaries import Adversary, PerfectlyMalicious
-from folkmoot.aggregation import Aggregation, Answers, FinalVotes, OwnAggregation, Plurality, Pool
-from folkmoot.aggregation.interface import smoothed
+from folkmoot import checks
+from folkmoot.adversaries import PerfectlyMalicious
+from folkmoot.adversaries.interface import Adversary
+from folkmoot.aggregation import Plurality, Pool
+from folkmoot.aggregation.interface import Aggregation, Answers, FinalVotes, OwnAggregation, smoothed
 from folkmoot.arrays import Array, Bools, Floats, Ints, Progress
-from folkmoot.explanation import Explanation
-from folkmoot.learning.check_rows import check_showing, label_kept, own_answers, published
+from folkmoot.explanation.explanation import Explanation
+from folkmoot.explanation.making import explain
 from folkmoot.learning.exporting import Exported, of_labels
 from folkmoot.learning.first_votes import (
     FirstVotes,
@@ -39,10 +40,11 @@ from folkmoot.learning.participants import (
     tell,
 )
 from folkmoot.learning.probabilities import has_probabilities
+from folkmoot.learning.snow_rounds import SnowRounds
 from folkmoot.learning.tables import check_inputs
-from folkmoot.learning.talk import SnowRounds
+from folkmoot.learning.validation_rows import check_review, label_kept, own_answers, published
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import SnowProtocol
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.simulation.council import Council
 from folkmoot.votes import NO_VOTE
 
@@ -50,11 +52,11 @@ _PROBABILITIES: Final = "probabilities"
 
 
 class ConsensusClassifier(ClassifierMixin, Moot):
-    """Participants that each have a model of their own, and agree on one label per input.
+    """Participants with one model each that agree on one label per input.
 
-    Everybody's first votes are one table, and ``aggregation`` makes answers of it. ``protocol``,
-    ``aggregation``, ``voting``, ``abstain_below`` and ``reject_label`` can be set anew after ``fit``; an
-    aggregation that learns from shown rows needs ``fit`` again.
+    ``aggregation`` turns the table of first votes into answers. ``protocol``, ``aggregation``, ``voting``,
+    ``abstain_below`` and ``reject_label`` can be changed after ``fit``. An aggregation that learns from shown
+    rows needs ``fit`` again.
 
     Parameters
     ----------
@@ -71,8 +73,8 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         ``voting="probabilities"``, ``Pool("log")``. Its fields can be searched over, as in
         ``aggregation__rows``. Default: ``Plurality()``, of probabilities ``Pool()``.
     voting : {"labels", "probabilities"}, default "labels"
-        The kind of votes: labels, or the probability of each class. A model without
-        ``predict_proba`` finds its label as likely as its holdout was often right.
+        What participants vote with: labels, or class probabilities. A model without ``predict_proba`` gives
+        its label the probability of its holdout accuracy.
     prefit : bool, default False
         Whether the models are fitted already, of any family. Rows given to ``fit`` then only measure them:
         they are the holdout, everybody's or by ``groups`` each one's own.
@@ -81,9 +83,9 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         aggregation and no holdout (None or 0) it fits all its rows and learns that by five-fold
         cross-validation.
     refit : bool, default True
-        Whether each model is fitted again on all its rows, once those held back have told how good it is.
+        Whether each model is fitted again on all its rows, after its holdout accuracy is known.
     columns : list or mapping, optional
-        The columns that each participant sees: a list with one entry per participant, or a mapping by name.
+        The columns that each participant uses: a list with one entry per participant, or a mapping by name.
         Entries are lists of column names or numbers, or None for all. Default: all see everything.
     abstain_below : float, optional
         ``predict`` withholds an answer whose probability, by ``predict_proba``, is below this, and ``score``
@@ -109,7 +111,12 @@ class ConsensusClassifier(ClassifierMixin, Moot):
     accuracies_ : ndarray of float, shape (participant,)
         Holdout accuracies, nan where there is no holdout.
     shown_ : Rows or None
-        With peer review: everybody's votes on the rows that were shown, their labels, and whose they are.
+        With peer review: everybody's votes on the shown rows, with labels and owners.
+
+    See Also
+    --------
+    sklearn.ensemble.VotingClassifier : Models of one owner that vote.
+    sklearn.ensemble.StackingClassifier : A model of their answers, fitted where all rows are in one place.
 
     Notes
     -----
@@ -123,7 +130,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
     Examples
     --------
     >>> from folkmoot.datasets import load_digits_moot
-    >>> from folkmoot.learning import ConsensusClassifier
+    >>> from folkmoot import ConsensusClassifier
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> data = load_digits_moot(n_participants=20)  # each knows few digits well
     >>> moot = ConsensusClassifier([DecisionTreeClassifier()], random_state=0)
@@ -170,65 +177,15 @@ class ConsensusClassifier(ClassifierMixin, Moot):
 
     # ---- fitting -----------------------------------------------------------------------------
 
-    def fit(
-        self,
-        X: Any = None,
-        y: Any = None,
-        groups: Any = None,
-        *,
-        reference: Any = None,
-        progress: Progress | None = None,
-        **fit_params: Any,
-    ) -> Self:
-        """Let every participant fit a clone of its model on its own rows.
-
-        With ``prefit`` nothing is fitted, and X and y are optional. They only measure each participant (on
-        all rows, or those of its group).
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame, shape (row, feature), optional
-            The rows. Of shape (row,) they are a list, array or Series of texts, or of other things that the
-            models take, and go to them as they come.
-        y : array-like, shape (row,), optional
-            Their labels.
-        groups : array-like, shape (row,), optional
-            The owner of each row. Default: rows are dealt into disjoint stratified shards.
-        reference : (X, y), optional
-            With peer review: public rows and their labels, which everybody takes for right.
-        progress : callable, optional
-            Called with (done, all) whenever a participant is fitted.
-        **fit_params : dict
-            ``sample_weight``, one number per row, reaches the models that take it. There is no other.
-
-        Returns
-        -------
-        ConsensusClassifier
-            Itself, fitted.
-
-        Raises
-        ------
-        ValueError
-            If what is given does not fit together, such as fewer than two participants or classes, or an own
-            aggregation of prefit models without rows.
-
-        Warns
-        -----
-        ParticipantWarning
-            About single participants, such as one whose rows are all of one class.
-        ProtocolWarning
-            If ``protocol`` asks more peers than there are.
-        """
-        self._fit(X, y, groups, reference, progress, fit_params)
+    def _finish_fit(self) -> None:
         self._check_abstaining()
         if self._soft:
             unsure = [p.name for p in self.participants_ if not (p.constant or has_probabilities(p))]
             tell(unsure, "the model has no predict_proba, so its label is handed in instead")
-        self._talk().tell_scaled()  # complains about a protocol that these participants cannot follow
-        return self
+        self._rounds().warn_if_scaled()  # raises for a protocol that these participants cannot follow
 
     def learn_truth(self, X: Any, y: Any) -> Self:
-        """Learn from inputs whose truth became known: with peer review all can check each other by them.
+        """Learn from inputs whose truth became known, as public validation rows of peer review.
 
         Parameters
         ----------
@@ -240,7 +197,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         Returns
         -------
         ConsensusClassifier
-            Itself, wiser.
+            The estimator.
 
         Raises
         ------
@@ -279,18 +236,14 @@ class ConsensusClassifier(ClassifierMixin, Moot):
                 now=self.voting,
             )
         if self._shows:
-            check_showing(vars(rule)["rows"], vars(rule).get("label_epsilon"))
+            check_review(vars(rule)["rows"], vars(rule).get("label_epsilon"))
         SnowRounds.check(self.protocol, self.aggregation, self.voting)
 
     def _check_abstaining(self) -> None:
         check_abstaining(self.abstain_below, self.reject_label, self.classes_)
 
     def _targets(self, X: Any, y: Any) -> tuple[Any, Array]:
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: "
-                "fit(X, y), or prefit=True for models that are fitted already"
-            )
+        self._require(y)
         X = check_inputs(self, X, reset=True)
         column_or_1d(y, warn=True)
         labels = check_labels(y)
@@ -317,8 +270,8 @@ class ConsensusClassifier(ClassifierMixin, Moot):
     def _votes_on(self, X: Any, labels: Array | None = None) -> FirstVotes:
         known = self.classes_ if labels is None else labels
         if self._soft:
-            said = self._ask(X, say_chances, self.classes_)
-            return probabilities_cast(said, known, self._names, X)
+            chances = self._ask(X, say_chances, self.classes_)
+            return probabilities_cast(chances, known, self._names, X)
         return labels_cast(self._ask(X), known, self._names, X)
 
     def _own_votes(self) -> Callable[[Task, Participant, Ints], Array | None]:
@@ -339,7 +292,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
             raise ValueError(f"y must hold classes of the moot: got {str(label)!r}, which nobody has learnt")
         return truth
 
-    def _told(self, truth: Array, draw: np.random.Generator) -> Array:
+    def _published(self, truth: Array, draw: np.random.Generator) -> Array:
         return published(truth, self._label_epsilon, len(self.classes_), draw)
 
     def _kept(self) -> float:
@@ -353,64 +306,10 @@ class ConsensusClassifier(ClassifierMixin, Moot):
     def _labels(self) -> Array:
         return self.classes_
 
+    def _vote_parts(self) -> list[Any]:
+        return self.classes_.tolist() if self._soft else []
+
     # ---- answers -----------------------------------------------------------------------------
-
-    def votes(self, X: Any) -> Array:
-        """Ask every participant by itself.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame, shape (input, feature)
-            The inputs.
-
-        Returns
-        -------
-        ndarray of int, shape (participant, input)
-            The place of each label in ``classes_``, -1 for no answer. With ``voting="probabilities"``: how
-            likely each finds each class, shape (participant, input, class), NaN for no answer.
-
-        Warns
-        -----
-        ParticipantWarning
-            If a participant's model fails, which then has no votes.
-        """
-        self._check_fitted()
-        return self._first_votes(X).table
-
-    def transform(self, X: Any) -> Array:
-        """Make the votes columns, as features for another model.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame, shape (input, feature)
-            The inputs.
-
-        Returns
-        -------
-        ndarray or data frame, shape (input, participant), or (input, participant x class)
-            The votes; after ``set_output`` a data frame whose columns are named after the participants.
-        """
-        table = self.votes(X)
-        return table.T if table.ndim == 2 else table.transpose(1, 0, 2).reshape(table.shape[1], -1)
-
-    def get_feature_names_out(self, input_features: Any = None) -> Array:  # noqa: ARG002
-        """Name the columns of ``transform``.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            Not used; scikit-learn passes it.
-
-        Returns
-        -------
-        ndarray of str
-            The participants' names; with probabilities one per class, numbered.
-        """
-        self._check_fitted()
-        names = self._names
-        if self._soft:
-            names = [f"{name}_{label}" for name in names for label in self.classes_.tolist()]
-        return np.array(names, dtype=object)
 
     def predict(self, X: Any, groups: Any = None) -> Array:
         """Answer each row with the label that the moot agrees on.
@@ -426,9 +325,9 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         X : array-like, sparse matrix or data frame, shape (input, feature)
             The inputs.
         groups : array-like, shape (input,), optional
-            The owner of each input, by the names of participants. Each input then has the answer of its own
-            participant, helped by the others. With an own aggregation that is its final vote. Otherwise it is
-            its own vote, weighed by its holdout accuracy, beside the votes of the others.
+            The participant of each input, by name. Each input then has the answer of its own participant,
+            helped by the others. With an own aggregation that is its final vote. Otherwise it is its own
+            vote, weighed by its holdout accuracy, beside the votes of the others.
 
         Returns
         -------
@@ -464,18 +363,18 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         return withheld(labels, np.asarray(sure >= self.abstain_below), self.reject_label)
 
     def predict_proba(self, X: Any, groups: Any = None) -> Floats:
-        """Estimate how likely each class is to be the right one.
+        """Estimate class probabilities.
 
         By plurality it is (count + 1/C) / (n + 1) for a class. ``count`` of the n participants who answered
-        the row voted for it, and C is the number of classes. Other aggregations have probabilities of their
-        own; with an own one it is the mean of what the participants find.
+        the row voted for it, and C is the number of classes. Other aggregations estimate their own; an own
+        one gives the mean over participants.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (input, feature)
             The inputs.
         groups : array-like, shape (input,), optional
-            The owner of each input, as in ``predict``.
+            The participant of each input, as in ``predict``.
 
         Returns
         -------
@@ -495,7 +394,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         return self._likely(votes, self._answers(votes))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Measure the accuracy of what ``predict`` answers.
+        """Measure the accuracy of ``predict``.
 
         An input whose answer is withheld (``abstain_below``) counts as wrong.
 
@@ -506,7 +405,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         y : array-like, shape (input,)
             Their right labels.
         sample_weight : array-like of float, shape (input,), optional
-            How much each input counts. Default: all alike.
+            Weights of the inputs. Default: equal.
 
         Returns
         -------
@@ -521,7 +420,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
     def deliberate(
         self, X: Any, y: Any = None, *, adversaries: Any = None, repeats: int = 1, record: bool = True
     ) -> Outcome:
-        """Let the participants come to their answers, and tell who held what.
+        """Deliberate on inputs.
 
         Parameters
         ----------
@@ -532,43 +431,42 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         adversaries : int or mapping of str or int to Adversary, optional
             An experiment: how many lie (drawn by ``random_state``, always wrong), or which and how.
         repeats : int, default 1
-            How many times to play a protocol that draws, each time with randomness of its own.
+            How often to run a protocol that draws, each time with other randomness.
         record : bool, default True
             Whether to keep every query of such a protocol, for ``Outcome.plot``, ``turns`` and ``why``.
 
         Returns
         -------
         Outcome
-            First votes, what each holds in the end, and the decision; classes are places in ``classes_``.
+            First votes, final classes of each, and the decision; classes are places in ``classes_``.
         """
         self._check_fitted()
         self._check_parameters()
         votes = self._first_votes(X)
         truth = None if y is None else self._as_votes(y)
-        liars = self._liars(adversaries, Adversary, PerfectlyMalicious)
-        return self._deliberated(votes, truth, liars, repeats, record)
+        malicious = self._malicious(adversaries, Adversary, PerfectlyMalicious)
+        return self._deliberated(votes, truth, malicious, repeats, record)
 
     def _deliberated(
         self,
         votes: FirstVotes,
         truth: Ints | None,
-        liars: dict[int, Adversary],
+        malicious: dict[int, Adversary],
         repeats: int = 1,
         record: bool = True,
     ) -> Outcome:
         classes = len(self.classes_)
         outcome: Outcome
         if isinstance(self.protocol, SnowProtocol):
-            talk = self._talk()
-            outcome = talk.outcome(
-                votes, classes, adversaries=liars, truth=truth, repeats=repeats, record=record
+            outcome = self._rounds().outcome(
+                votes, classes, adversaries=malicious, truth=truth, repeats=repeats, record=record
             )
         else:
             outcome = Council().run(
                 votes.table,
                 aggregation=self._aggregation(),
                 known=self._known(votes),
-                adversaries=liars,
+                adversaries=malicious,
                 truth=truth,
                 classes=classes,
                 seed=self.seed_,
@@ -578,7 +476,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         return replace(outcome, labels=self.classes_, names=tuple(self._names), faults=votes.faults)
 
     def why(self, X: Any, i: int = 0) -> Explanation:
-        """Explain the answer to one row: who voted what, what that counted for, and how close it was.
+        """Explain the answer to one row: first votes, their weights, and how close it was.
 
         Parameters
         ----------
@@ -601,7 +499,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
 
         Examples
         --------
-        >>> from folkmoot.learning import ConsensusClassifier
+        >>> from folkmoot import ConsensusClassifier
         >>> from sklearn.datasets import load_breast_cancer
         >>> from sklearn.linear_model import LogisticRegression
         >>> X, y = load_breast_cancer(return_X_y=True)
@@ -610,30 +508,30 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         >>> bool(why.answer == moot.predict(X[:20])[3])
         True
         """
-        found = explanation.explain(self.deliberate(X), i)
+        found = explain(self.deliberate(X), i)
         if found.answer is not None and self.abstain_below is None:
             return found
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # told by deliberate already
-            said = np.asarray(self.predict(X), dtype=object)[i]
-        if self.abstain_below is not None and said not in self.classes_.tolist():
+            warnings.simplefilter("ignore")  # as deliberate has warned
+            label = np.asarray(self.predict(X), dtype=object)[i]
+        if self.abstain_below is not None and label not in self.classes_.tolist():
             note = (
-                f"predict withholds its answer and says {said}: the probability, by predict_proba, is below "
+                f"predict withholds its answer and gives {label}: predict_proba is below "
                 f"abstain_below={self.abstain_below:g}."
             )
         elif found.answer is None:
-            note = f"predict names {said} all the same, the first of the labels with the most votes."
+            note = f"predict still names {label}, the first of the labels with the most votes."
         else:
             return found
         return replace(found, missing=(*found.missing, note))
 
-    def _talk(self) -> SnowRounds:
+    def _rounds(self) -> SnowRounds:
         return SnowRounds(self.protocol, self.participants_, self.seed_)
 
     def _answers(self, votes: FirstVotes) -> Answers:
-        """What the moot says; the final votes are counted where the aggregation is own."""
+        """The answers; final votes are counted if the aggregation is own."""
         if isinstance(self.protocol, SnowProtocol):
-            return self._talk().answers(votes, len(self.classes_))
+            return self._rounds().answers(votes, len(self.classes_))
         rule, known = self._aggregation(), self._known(votes, classes=len(self.classes_))
         if not isinstance(rule, OwnAggregation):
             return rule.aggregate(votes.table, known)
@@ -641,7 +539,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         return self._counted(final)
 
     def _counted(self, final: FinalVotes) -> Answers:
-        """The plurality of final votes, with the mean of what the participants find as shares."""
+        """The plurality of final votes, with mean probabilities as shares."""
         counted = Plurality().aggregate(final.votes)
         if final.probabilities is None:
             return counted
@@ -715,7 +613,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         Examples
         --------
         >>> from folkmoot.datasets import load_digits_moot
-        >>> from folkmoot.learning import ConsensusClassifier
+        >>> from folkmoot import ConsensusClassifier
         >>> from sklearn.naive_bayes import GaussianNB
         >>> data = load_digits_moot(n_participants=20)
         >>> moot = ConsensusClassifier([GaussianNB()], random_state=0)
@@ -743,7 +641,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
             safe=safe,
             seed=self.seed_,
             prefit=self.prefit,
-            adversaries=self._liars(adversaries, Adversary, PerfectlyMalicious),
+            adversaries=self._malicious(adversaries, Adversary, PerfectlyMalicious),
             truth=truth,
             progress=progress,
         )

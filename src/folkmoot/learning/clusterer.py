@@ -13,7 +13,9 @@ from sklearn.utils import get_tags
 
 from folkmoot import checks
 from folkmoot.arrays import Array, Ints, Progress
-from folkmoot.clustering import CliquePartition, Clustering, ClusteringWarning, PartitionAdversary, cluster
+from folkmoot.clustering.adversaries import ColludingPartition, PartitionAdversary
+from folkmoot.clustering.agreeing import cluster
+from folkmoot.clustering.clustering import Clustering, ClusteringWarning
 from folkmoot.clustering.consensus_partitions import check_clusters
 from folkmoot.clustering.partitions import UNSEEN
 from folkmoot.learning.consensus_estimator import ConsensusEstimator
@@ -30,38 +32,46 @@ class ConsensusClusterer(ClusterMixin, ConsensusEstimator):
     ----------
     estimators : list of models, or list of (str, model)
         One clusterer per participant, with or without its name; with ``groups`` a list of one model serves
-        every group. Models with ``predict`` (k-means, mixtures) place objects that they were not fitted on.
-        Of others (DBSCAN, agglomerative clustering) only ``labels_`` of their own rows count. Their -1,
+        every group. Models with ``predict`` (k-means, mixtures) place objects that they were not fitted on;
+        of others (DBSCAN, agglomerative clustering) only ``labels_`` of their own rows count. Their -1,
         noise, is an object without an opinion.
     n_clusters : int, optional
         How many clusters to agree on. Default: of the numbers that the participants have made, the one after
         which the spectrum falls most (docs/cluster.md says when that is poor).
     rounds : int, default 10
-        The most rounds to talk.
+        The most rounds.
     prefit : bool, default False
         Whether the models are fitted already; ``fit`` then asks them to place its rows.
     columns : list or mapping, optional
-        The columns that each participant sees, as for ``ConsensusClassifier``.
+        The columns that each participant uses, as for ``ConsensusClassifier``.
     adversaries : int or mapping of str or int to PartitionAdversary, optional
-        Byzantine participants: how many (drawn by ``random_state``, in a clique), or which, by name or
+        Byzantine participants: how many (drawn by ``random_state``, colluding), or which, by name or
         number.
     n_jobs : int, optional
         Processes for fitting, through joblib (and so Ray, with its backend). Default: 1.
     random_state : int, RandomState or None, default None
-        Seeds models without a seed of their own, and what liars draw.
+        Seeds models without a seed of their own, and the draws of adversaries.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (row,)
         The agreed cluster of each row; -1 where nobody has an opinion.
     clustering_ : Clustering
-        All that was agreed: who trusts whom, who anchors, how far they agree.
+        The agreed clusters, weights, judges and agreement.
     partitions_ : ndarray of int, shape (participant, row)
-        Each participant's clusters; -1 for no opinion.
+        The clusters of each participant's model; -1 for no opinion.
     n_clusters_ : int
-        How many clusters there are.
+        The number of clusters.
     participants_ : list of Participant
         The participants, with name and model.
+
+    Notes
+    -----
+    Parameters in groups:
+
+    * who takes part: ``estimators``, ``prefit``, ``columns``, ``adversaries``;
+    * the agreement: ``n_clusters``, ``rounds``;
+    * running: ``n_jobs``, ``random_state``.
 
     Examples
     --------
@@ -126,7 +136,7 @@ class ConsensusClusterer(ClusterMixin, ConsensusEstimator):
         y : None
             Ignored; scikit-learn's pipelines hand it over.
         groups : array-like, shape (row,), optional
-            The owner of each row: a participant's model is fitted on its own rows, and places all of them.
+            The participant of each row: its model is fitted on its own rows, and places all of them.
             Default: everybody is fitted on all rows.
         seen : array-like of bool, shape (participant, row), optional
             Which rows each participant has seen: its model is fitted on these, and says nothing of others.
@@ -202,14 +212,14 @@ class ConsensusClusterer(ClusterMixin, ConsensusEstimator):
             raise ValueError(
                 f"a moot needs at least two participants with clusters: the first other one {first}"
             )
-        liars = self._liars(self.adversaries, PartitionAdversary, CliquePartition)
+        malicious = self._malicious(self.adversaries, PartitionAdversary, ColludingPartition)
         self.partitions_ = np.full((len(said), rows), UNSEEN, dtype=np.int64)
         for i in there:
             self.partitions_[i] = said[i]
         self.clustering_ = cluster(
             self.partitions_[there],
             None if self.n_clusters == 1 else self.n_clusters,
-            adversaries={there.index(i): liar for i, liar in liars.items() if i in there},
+            adversaries={there.index(i): adversary for i, adversary in malicious.items() if i in there},
             rounds=self.rounds,
             names=[self.participants_[i].name for i in there],
             seed=self.seed_,

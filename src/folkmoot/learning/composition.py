@@ -18,7 +18,7 @@ from typing import Any, Final, Self
 from sklearn.base import BaseEstimator, clone
 
 from folkmoot import checks
-from folkmoot.protocols import Slush
+from folkmoot.protocols.slush import Slush
 
 _IMMUTABLE: Final = ("protocol", "aggregation")
 

@@ -1,4 +1,4 @@
-"""Common parts of the estimators: participants, owners of rows, fitting, and first votes."""
+"""Base of the estimators: participants, their rows, fitting and predicting."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HOW_GROUPS_ARRIVE: Final = (
 
 
 class ConsensusEstimator(Composed):
-    """Base of the estimators: participants, each with a model and rows of its own."""
+    """Base of the estimators: participants with one model and some rows each."""
 
     columns: Any
     n_jobs: int | None
@@ -54,7 +54,7 @@ class ConsensusEstimator(Composed):
         return {participant.name: participant.model for participant in self.participants_}
 
     def _sk_visual_block_(self) -> Any:
-        """What scikit-learn draws in a notebook: the models; once fitted, by the participants' names."""
+        """The diagram in a notebook: the models, after ``fit`` by the participants' names."""
         fitted = hasattr(self, "participants_")
         return diagram(list(self.named_estimators_.items()) if fitted else self._pairs())
 
@@ -91,7 +91,7 @@ class ConsensusEstimator(Composed):
         return models
 
     def _check_kinds(self, models: list[tuple[str, Any]]) -> None:
-        """Models of labels among models of labels, as scikit-learn's ``VotingClassifier`` has it."""
+        """All models predict labels, or all numbers, as in scikit-learn's ``VotingClassifier``."""
         labels = is_classifier(self)
         wrong, right = ("regressor", "classifier") if labels else ("classifier", "regressor")
         for name, model in models:
@@ -125,7 +125,7 @@ class ConsensusEstimator(Composed):
         return weights
 
     def _start(self) -> np.random.Generator:
-        """Forget an earlier fit; the randomness of this one. What follows it hangs on ``seed_``."""
+        """Forget an earlier fit, and seed this one."""
         for name in ("n_features_in_", "feature_names_in_", "_one_dimensional"):
             self.__dict__.pop(name, None)
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -193,28 +193,30 @@ class ConsensusEstimator(Composed):
 
     def _check_again(self, X: Any) -> Any:
         check_is_fitted(self, "participants_")
-        # Models that came fitted, without rows, have nothing that X could be compared with.
+        # With prefit models and no rows there is nothing to compare X with.
         X = check_inputs(self, X, reset=False, compare=hasattr(self, "n_features_in_"))
         names = [p.name for p in self.participants_]
         check_columns([p.columns for p in self.participants_], names, X)
         return X
 
-    # ---- who lies ----------------------------------------------------------------------------
+    # ---- malicious ----------------------------------------------------------------------------
 
     def _inherit_tags(self, tags: Any) -> None:
-        """NaN and sparse rows are fine if they are with every model; models that do not say are no help."""
+        """NaN and sparse rows are allowed if every model says so."""
         inner = [get_tags(m) if hasattr(m, "__sklearn_tags__") else None for _, m in self._pairs()]
-        said = [each for each in inner if each is not None]
-        whole = bool(said) and len(said) == len(inner)
-        tags.input_tags.allow_nan = whole and all(each.input_tags.allow_nan for each in said)
-        tags.input_tags.sparse = whole and all(each.input_tags.sparse for each in said)
+        tagged = [each for each in inner if each is not None]
+        whole = bool(tagged) and len(tagged) == len(inner)
+        tags.input_tags.allow_nan = whole and all(each.input_tags.allow_nan for each in tagged)
+        tags.input_tags.sparse = whole and all(each.input_tags.sparse for each in tagged)
         tags.target_tags.multi_output = (
             tags.estimator_type == "regressor"
             and whole
-            and all(each.target_tags.multi_output for each in said)
+            and all(each.target_tags.multi_output for each in tagged)
         )
 
-    def _liars(self, given: Any, kind: type | tuple[type, ...], default: Callable[[], Any]) -> dict[int, Any]:
+    def _malicious(
+        self, given: Any, kind: type | tuple[type, ...], default: Callable[[], Any]
+    ) -> dict[int, Any]:
         """Byzantine participants by number, from ``adversaries=``: None, how many, or a mapping."""
         n = len(self.participants_)
         if given is None:
@@ -289,7 +291,7 @@ def rows_by_group(groups: Any, names: list[str], rows: int, by_user: bool) -> li
     labels, whose = _check_groups(groups, rows)
     if len(labels) != len(names):
         raise ValueError(f"groups names {len(labels)} participants, and there are {len(names)} models")
-    _match([(name, None) for name in names], labels, by_user)  # complains about names that do not fit
+    _match([(name, None) for name in names], labels, by_user)  # raises for names that do not fit
     order = names if set(labels) == set(names) else labels
     return [np.flatnonzero(whose == labels.index(label)) for label in order]
 

@@ -14,7 +14,7 @@ from sklearn.dummy import DummyClassifier
 
 from folkmoot.arrays import Array
 from folkmoot.files.durable import replace_file
-from folkmoot.files.skops_files import told, write_skops
+from folkmoot.files.skops_files import error_text, write_skops
 from folkmoot.learning.participants import Participant
 
 MODEL: Final = "model.skops"
@@ -31,11 +31,11 @@ class Exported:
     Parameters
     ----------
     participant : Participant
-        Name of the participant.
+        The participant.
     model : object
         The model, as its node is to have it.
     unseen : (truths, answers) or None
-        Its answers to rows that it had not seen.
+        Its answers on held-out rows.
     comment : str
         A sentence about its answers.
     lines : list of str
@@ -79,7 +79,9 @@ def _write(each: Exported, place: Path, names: Sequence[str]) -> None:
     try:
         write_skops(place / MODEL, each.model)
     except Exception as error:  # any model may be here
-        raise ValueError(f"the model of {participant.name!r} cannot be written: {told(error)}") from error
+        raise ValueError(
+            f"the model of {participant.name!r} cannot be written: {error_text(error)}"
+        ) from error
     columns = [str(one) for one in participant.columns] if participant.columns is not None else names
     lines = [
         "# Of an estimator's participant; folkmoot node init takes these lines over into node.toml.",

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from folkmoot.aggregation import LARGEST
+from folkmoot.aggregation.rule import LARGEST
 from folkmoot.arrays import Array, Bools, Ints
-from folkmoot.learning.labels import as_colours
+from folkmoot.learning.labels import as_classes
 from folkmoot.learning.participants import Participant, tell
 from folkmoot.learning.probabilities import chances_of
 from folkmoot.votes import NO_VOTE
@@ -44,7 +44,7 @@ class FirstVotes:
 
     @property
     def cast(self) -> Bools:
-        """(participant, input): who said anything on what."""
+        """(participant, input): whether there is a vote."""
         if self.table.dtype.kind == "i":
             return np.asarray(self.table != NO_VOTE)
         there = ~np.isnan(self.table)
@@ -82,7 +82,7 @@ def places(answers: Array, labels: Array) -> Ints | str:
         at = np.minimum(np.searchsorted(labels, answers), len(labels) - 1)
         return np.where(labels[at] == answers, at, NO_VOTE)
     try:
-        return as_colours(answers, labels)
+        return as_classes(answers, labels)
     except TypeError:
         return "predict returned something that cannot be a label"
 
@@ -141,5 +141,5 @@ def _tell_faults(faults: dict[int, str], names: Sequence[str]) -> None:
 
 
 def say_chances(participant: Participant, X: Any, classes: Array) -> Array | str:
-    """How likely a participant finds each class."""
+    """Class probabilities of a participant."""
     return chances_of(participant, X, classes)

@@ -23,8 +23,7 @@ class FunctionModel(BaseEstimator):
 
     Examples
     --------
-    >>> from folkmoot import ConsensusClassifier
-    >>> from folkmoot.learning import FunctionModel
+    >>> from folkmoot import ConsensusClassifier, FunctionModel
     >>> def loud(texts):
     ...     return ["shout" if text.isupper() else "talk" for text in texts]
     >>> def marked(texts):

@@ -14,19 +14,20 @@ from typing import Any, Final, Literal
 import numpy as np
 from scipy import sparse
 
-from folkmoot.adversaries import Adversary, Knows, handed_in
-from folkmoot.aggregation import Known, OwnAggregation
+from folkmoot.adversaries.interface import Adversary, Knows, handed_in
+from folkmoot.aggregation import Known
+from folkmoot.aggregation.interface import OwnAggregation
 from folkmoot.arrays import Array, Floats, Ints, Progress
 from folkmoot.comparing.metric import ACCURACY, ERROR, Metric
-from folkmoot.learning.check_rows import check_showing, own_answers, shown_places
 from folkmoot.learning.improvement import Improvement, ModelChange
-from folkmoot.learning.labels import as_colours
+from folkmoot.learning.labels import as_classes
 from folkmoot.learning.own_rows import FIRM, Footing, OwnRows, speaks_against
 from folkmoot.learning.participants import Participant, Task, answers_like, tell
 from folkmoot.learning.probabilities import chances_of, gaps_level
 from folkmoot.learning.pseudo_labels import AgreedLabels, agree_on_labels
 from folkmoot.learning.refitting import Refitted, refit
 from folkmoot.learning.tables import rows_in, rows_of, stacked
+from folkmoot.learning.validation_rows import check_review, own_answers, places_to_show
 from folkmoot.votes import NO_VOTE, Votes, in_levels
 
 _STREAM: Final = 19  # of the random numbers that choose rows to show
@@ -59,7 +60,7 @@ def improve_labels(
     progress: Progress | None,
 ) -> Improved:
     """Agree on labels for the pool X, and refit every model on its own rows and these."""
-    check_showing(rows, None)
+    check_review(rows, None)
     check_safe(safe)
     seer = next((i for i, liar in adversaries.items() if Knows.TRUTH in liar.knows), None)
     if truth is None and seer is not None:
@@ -68,7 +69,7 @@ def improve_labels(
             "the truth: give y, the right labels of the pool"
         )
     draw = np.random.default_rng([seed, _STREAM])
-    shown = [shown_places(task.y, rows, draw) for task in tasks]
+    shown = [places_to_show(task.y, rows, draw) for task in tasks]
     unseen = _unseen(participants, tasks, classes, everybody, prefit)
     votes, faults = _handed_in(participants, tasks, shown, unseen, X, classes, everybody)
     agreed = _agreed(votes, tasks, shown, classes, truth, adversaries, rows_in(X), safe, seed)
@@ -148,7 +149,7 @@ def _agreed(
     seed: int,
 ) -> AgreedLabels:
     classes = len(labels)
-    colours = [as_colours(task.y, labels) for task in tasks]
+    colours = [as_classes(task.y, labels) for task in tasks]
     own = [
         OwnRows(at, mine[some], np.bincount(mine, minlength=classes).astype(np.float64))
         for at, mine, some in zip(_places(shown), colours, shown, strict=True)

@@ -65,7 +65,7 @@ def with_strangers(classes: Array, y: Array) -> Array:
     return np.concatenate((classes, strangers)) if strangers.size else classes
 
 
-def as_colours(answers: Array, labels: Array) -> Votes:
+def as_classes(answers: Array, labels: Array) -> Votes:
     """The place of each answer in ``labels``; -1 for what is none of them."""
     place = {label: i for i, label in enumerate(labels.tolist())}
     return np.array([place.get(answer, NO_VOTE) for answer in answers.tolist()], dtype=np.int64)
@@ -74,7 +74,7 @@ def as_colours(answers: Array, labels: Array) -> Votes:
 def as_truth(y: Any, labels: Array) -> Votes:
     """The place of each label of y in ``labels``; all must be there."""
     values = check_labels(y)
-    truth = as_colours(values, labels)
+    truth = as_classes(values, labels)
     unknown = np.flatnonzero(truth == NO_VOTE)
     if unknown.size:
         label = values.tolist()[unknown[0]]

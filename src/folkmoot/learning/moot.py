@@ -1,7 +1,7 @@
-"""A moot: participants with models of their own, the table of their first votes, a protocol, an aggregation.
+"""``Moot``: the common base of the estimators for labels and for numbers.
 
-Common parts of labels and numbers. An estimator has four parts: the participants (``participants_``), the
-table of their first votes (``FirstVotes``), a protocol, and an aggregation.
+An estimator is composed of participants (``participants_``), the table of their first votes (``FirstVotes``),
+a protocol and an aggregation.
 """
 
 from __future__ import annotations
@@ -19,14 +19,24 @@ from sklearn.base import TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from folkmoot.aggregation import Aggregation, Known, OwnAggregation, Rows, aggregation_called
+from folkmoot.aggregation import Known, Rows
+from folkmoot.aggregation.interface import Aggregation, OwnAggregation
+from folkmoot.aggregation.naming import aggregation_called
 from folkmoot.arrays import Array, Floats, Ints, Progress
-from folkmoot.comparing import Report
+from folkmoot.comparing.report import Report
 from folkmoot.learning.composition import has_names
 from folkmoot.learning.consensus_estimator import ConsensusEstimator, check_weights, rows_by_group
 from folkmoot.learning.exporting import Exported, write_folders
 from folkmoot.learning.first_votes import FirstVotes
 from folkmoot.learning.improving import Improved, check_pool
+from folkmoot.learning.known_rows import (
+    PUBLIC,
+    both,
+    chosen_rows,
+    held_rows,
+    rows_of_tasks,
+    votes_with_own,
+)
 from folkmoot.learning.participants import (
     Participant,
     Task,
@@ -37,14 +47,6 @@ from folkmoot.learning.participants import (
     measured,
     some_rows,
     tell,
-)
-from folkmoot.learning.shown_rows import (
-    PUBLIC,
-    both,
-    chosen_rows,
-    held_rows,
-    rows_of_tasks,
-    votes_on_shown,
 )
 from folkmoot.learning.tables import check_inputs, group_column, refuse_name, rows_of
 
@@ -60,16 +62,12 @@ class Moot(TransformerMixin, ConsensusEstimator):
     shown_: Rows | None
     improvement_: Any
 
-    # ---- what a subclass says ----------------------------------------------------------------
+    # ---- for subclasses -------------------------------------------------------------
 
     @property
     def _labels(self) -> Array | None:
         """The labels; None if participants answer with numbers."""
         return None
-
-    @abstractmethod
-    def fit(self, X: Any = None, y: Any = None, groups: Any = None) -> Self:
-        """Let every participant fit its model, or measure one that is fitted."""
 
     @abstractmethod
     def _aggregation(self) -> Aggregation:
@@ -81,11 +79,14 @@ class Moot(TransformerMixin, ConsensusEstimator):
 
     @abstractmethod
     def _targets(self, X: Any, y: Any) -> tuple[Any, Array]:
-        """Rows and what is right about them, checked."""
+        """Rows and targets, checked."""
+
+    def _finish_fit(self) -> None:
+        """Checks after ``fit``."""
 
     @abstractmethod
     def _learn_answers(self, y: Array | None) -> None:
-        """Say what can be answered: the classes or outputs that models or rows know."""
+        """Set the possible answers: classes or outputs of models or rows."""
 
     @abstractmethod
     def _votes_on(self, X: Any) -> FirstVotes:
@@ -93,37 +94,88 @@ class Moot(TransformerMixin, ConsensusEstimator):
 
     @abstractmethod
     def _own_votes(self) -> Callable[[Task, Participant, Ints], Array | None]:
-        """What asks models that have not seen them about a participant's own rows; None where one fails."""
+        """A function that asks models about a participant's own rows that they were not fitted on."""
 
     @abstractmethod
     def _as_votes(self, y: Any) -> Array:
-        """What is right, as votes are; ValueError for what nobody has learnt."""
+        """The truth in the form of votes; ValueError for a class that nobody has learnt."""
 
-    def _told(self, truth: Array, draw: np.random.Generator) -> Array:  # noqa: ARG002
-        """What owners tell of the rows that they show."""
+    @abstractmethod
+    def _vote_parts(self) -> list[Any]:
+        """Names of the parts of a vote, such as classes or outputs; empty if it has one."""
+
+    def _published(self, truth: Array, draw: np.random.Generator) -> Array:  # noqa: ARG002
+        """The published truth of shown rows."""
         return truth
 
     def _kept(self) -> float:
-        """How likely they tell what is right."""
+        """The probability that it is right."""
         return 1.0
 
     # ---- fitting -----------------------------------------------------------------------------
 
+    def _require(self, y: Any) -> None:
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: "
+                "fit(X, y), or prefit=True for models that are fitted already"
+            )
+
     def _check_fitted(self) -> None:
-        """Models that are fitted already need no ``fit``, unless rows are to measure them."""
+        """Prefit models need no ``fit``, unless rows should measure them."""
         if self.prefit and not hasattr(self, "participants_"):
             self.fit()
         check_is_fitted(self, "participants_")
 
-    def _fit(
+    def fit(
         self,
-        X: Any,
-        y: Any,
-        groups: Any,
-        reference: Any,
-        progress: Progress | None,
-        fit_params: dict[str, Any],
-    ) -> None:
+        X: Any = None,
+        y: Any = None,
+        groups: Any = None,
+        *,
+        reference: Any = None,
+        progress: Progress | None = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Let every participant fit a clone of its model on its own rows.
+
+        With ``prefit`` nothing is fitted. X and y are optional: by all rows, or those of its group, each
+        participant measures its model.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (row, feature), optional
+            The rows; or shape (row,): a list, array or Series of texts or other objects, unchanged for the
+            models.
+        y : array-like, shape (row,), optional
+            Their labels; of a regressor numbers, shape (row,) or (row, output).
+        groups : array-like, shape (row,), optional
+            The participant of each row. Default: rows are dealt into disjoint shards, stratified by y.
+        reference : (X, y), optional
+            With peer review: public rows with labels or numbers that all trust.
+        progress : callable, optional
+            Called with (done, all) whenever a participant is fitted.
+        **fit_params : dict
+            ``sample_weight``, one number per row, reaches the models that take it. There is no other.
+
+        Returns
+        -------
+        ConsensusClassifier or ConsensusRegressor
+            The estimator, fitted.
+
+        Raises
+        ------
+        ValueError
+            If arguments do not fit together, such as fewer than two participants or classes, or an own
+            aggregation of prefit models without rows.
+
+        Warns
+        -----
+        ParticipantWarning
+            About single participants, such as one whose rows are all of one class.
+        ProtocolWarning
+            If ``protocol`` asks more peers than there are.
+        """
         weights = self._weights(fit_params)
         refuse_name("y", y, "what is right")
         groups = None if groups is None else group_column(groups)
@@ -153,9 +205,11 @@ class Moot(TransformerMixin, ConsensusEstimator):
                 f"{type(self._aggregation()).__name__} needs rows that are shown: rows of at least 2, or a "
                 "reference"
             )
+        self._finish_fit()
+        return self
 
     def _join(self, X: Any, y: Any, groups: Any, draw: np.random.Generator) -> None:
-        """Take models that are fitted already; rows only measure them."""
+        """Take prefit models; rows only measure them."""
         self.participants_ = self._prefit()
         for each in self.participants_:
             _check_fitted(each)
@@ -195,8 +249,10 @@ class Moot(TransformerMixin, ConsensusEstimator):
             return
         at = np.concatenate(rows)
         owner = np.repeat(np.arange(len(rows)), [len(own) for own in rows])
-        told = self._told(self._as_votes(y[at]), draw)
-        self.shown_ = Rows(self._votes_on(rows_of(X, at)).table, told, owner, rows_of(X, at), self._kept())
+        truth_shown = self._published(self._as_votes(y[at]), draw)
+        self.shown_ = Rows(
+            self._votes_on(rows_of(X, at)).table, truth_shown, owner, rows_of(X, at), self._kept()
+        )
 
     @property
     def _shows(self) -> bool:
@@ -205,24 +261,24 @@ class Moot(TransformerMixin, ConsensusEstimator):
 
     @property
     def _needs_rows(self) -> bool:
-        """Whether each learns from rows whose truth it knows."""
+        """Whether the aggregation learns from rows with known truth."""
         rule = self._aggregation()
         return isinstance(rule, OwnAggregation) and rule.learns
 
     def _show(self, X: Any, y: Array, tasks: Sequence[Task], draw: np.random.Generator) -> None:
-        """Let everybody show some of its rows, and all vote on them."""
+        """Let all participants show some rows, and all vote on them."""
         shown = chosen_rows(tasks, vars(self._aggregation())["rows"], draw)
         inputs, truth, owner = rows_of_tasks(X, y, tasks, shown)
         if not len(truth):
             return
         arguments = list(zip(tasks, self.participants_, shown, strict=True))
         own = self._everybody(self._own_votes(), arguments, None)
-        told = self._told(self._as_votes(truth), draw)
-        votes = votes_on_shown(self._votes_on(inputs).table, owner, own)
-        self.shown_ = Rows(votes, told, owner, inputs, self._kept())
+        truth_shown = self._published(self._as_votes(truth), draw)
+        votes = votes_with_own(self._votes_on(inputs).table, owner, own)
+        self.shown_ = Rows(votes, truth_shown, owner, inputs, self._kept())
 
     def _refer(self, reference: Any) -> None:
-        """Add public rows, whose truth all take for right."""
+        """Add public rows, whose labels all trust."""
         if not self._shows:
             raise ValueError("reference is for peer review: set aggregation=PeerReview()")
         if not (isinstance(reference, (tuple, list)) and len(reference) == 2):
@@ -248,22 +304,22 @@ class Moot(TransformerMixin, ConsensusEstimator):
         scoring: Any = None,
         stacking: bool = True,
     ) -> Report:
-        """Put what ``predict`` answers beside single participants and every rule that sees all votes.
+        """Compare ``predict`` with single participants and with central aggregation of all votes.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (input, feature)
             The inputs.
         y : array-like, shape (input,) or (input, output)
-            The truth. It may hold labels that nobody has learnt; all are wrong there.
+            The truth. For labels that nobody has learnt, all answers are wrong.
         adversaries : int or mapping of str or int to an adversary, optional
             An experiment: how many lie (drawn by ``random_state``, always wrong), or which and how.
         groups : array-like, shape (input,), optional
-            The owner of each input: ``Report.joining`` has each participant alone and together on its inputs.
+            The participant of each input, for ``Report.joining``: each alone and together on its inputs.
         scoring : str, sequence of str, or mapping of str to scorer, optional
             Further scores, by scikit-learn's names.
         stacking : bool, default True
-            Whether to add what could be learnt from the truth of these inputs.
+            Whether to add a model stacked on the truth of these inputs.
 
         Returns
         -------
@@ -272,7 +328,7 @@ class Moot(TransformerMixin, ConsensusEstimator):
 
         See Also
         --------
-        folkmoot.learning.reports : Several experiments with one round of predictions.
+        folkmoot.reports : Several experiments with one round of predictions.
         """
         from folkmoot.learning.reporting import reports  # which knows the estimators
 
@@ -289,11 +345,67 @@ class Moot(TransformerMixin, ConsensusEstimator):
         self._check_fitted()
         return np.array([participant.accuracy for participant in self.participants_])
 
+    def votes(self, X: Any) -> Array:
+        """Ask every participant for its first votes.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+
+        Returns
+        -------
+        ndarray, shape (participant, input) or (participant, input, class or output)
+            Of a classifier the places of labels in ``classes_``, -1 for no answer, or with
+            ``voting="probabilities"`` class probabilities. Of a regressor numbers. NaN for no answer.
+
+        Warns
+        -----
+        ParticipantWarning
+            If a participant's model fails, which then has no votes.
+        """
+        self._check_fitted()
+        return self._first_votes(X).table
+
+    def transform(self, X: Any) -> Array:
+        """Make the votes columns, as features for another model.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+
+        Returns
+        -------
+        ndarray or data frame, shape (input, participant), or (input, participant x class or output)
+            The votes; after ``set_output`` a data frame whose columns are named after the participants.
+        """
+        table = self.votes(X)
+        return table.T if table.ndim == 2 else table.transpose(1, 0, 2).reshape(table.shape[1], -1)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:  # noqa: ARG002
+        """Name the columns of ``transform``.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Not used; scikit-learn passes it.
+
+        Returns
+        -------
+        ndarray of str
+            The participants' names; with several columns each, followed by class or output.
+        """
+        self._check_fitted()
+        parts = self._vote_parts()
+        names = [f"{name}_{part}" for name in self._names for part in parts] if parts else self._names
+        return np.array(names, dtype=object)
+
     def _first_votes(self, X: Any) -> FirstVotes:
         return self._votes_on(self._check_again(X))
 
     def _known(self, votes: FirstVotes, **more: Any) -> Known:
-        """What the aggregation may know besides the table."""
+        """Knowledge of the aggregation besides the table."""
         rule = self._aggregation()
         rows = None
         if isinstance(rule, OwnAggregation):
@@ -329,7 +441,7 @@ class Moot(TransformerMixin, ConsensusEstimator):
         return X
 
     def _adopt(self, done: Improved) -> Self:
-        """Take the new models, and ask them again about the rows that are shown."""
+        """Take the new models, and ask them again about shown rows."""
         before, self.participants_ = self.participants_, done.participants
         try:
             if self.shown_ is not None:
@@ -377,10 +489,10 @@ class Moot(TransformerMixin, ConsensusEstimator):
 
     @abstractmethod
     def _exported(self) -> list[Exported]:
-        """What goes into the folder of each participant."""
+        """The contents of each participant's folder."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Rows stay where they are: pickles and files of the moot hold only those that were shown."""
+        """Rows are left out: pickles and files of a moot hold only shown ones."""
         state: dict[str, Any] = dict(super().__getstate__())
         state.pop("_own_rows", None)
         return state

@@ -1,6 +1,6 @@
-"""A participant's own knowledge when models improve each other: its labelled rows (docs/improve.md).
+"""Labelled rows of a participant in ``improve`` (docs/improve.md).
 
-They tell whom to believe about a pool, and afterwards whether to take the model that comes of it.
+By these it weighs its peers on a pool, and decides whether to keep its new model.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _GAIN: Final = 0.06  # of the pool: what labels promising less bring is lost in 
 
 @dataclass(frozen=True, eq=False)
 class OwnRows:
-    """A participant's own knowledge: places and labels of its check rows, its class counts.
+    """A participant's own knowledge: its validation rows, their labels, its class counts.
 
     Parameters
     ----------
     places : ndarray of int, shape (row,)
-        Places of its check rows among the inputs that all answer.
+        Places of its validation rows among the inputs that all answer.
     labels : ndarray of int, shape (row,)
         Their right classes.
     counts : ndarray of float, shape (class,)
-        How many of all its rows, shown or not, are of each class.
+        All its rows, shown or not, by class.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class OwnRows:
     counts: Floats
 
     def half(self, side: int) -> OwnRows:
-        """Every other check row of each class: what is known without the others.
+        """Every other validation row of each class.
 
         Parameters
         ----------
@@ -71,7 +71,7 @@ class OwnRows:
 
     @property
     def why_not(self) -> str | None:
-        """Why these rows cannot tell whom to believe; None if they can, or if there are no check rows."""
+        """Why these rows cannot weigh peers; None if they can, or if there are no validation rows."""
         if (self.counts > 0).sum() < 2:
             return "its rows are of one class only, so it cannot tell who is right"
         return None
@@ -94,25 +94,25 @@ def speaks_against(
     metric : Metric
         ``ACCURACY`` of labels, or ``ERROR`` of numbers.
     before : ndarray of float, shape (row,)
-        The old model's scores on own rows that it has not seen: right or not, or the squared error.
+        Scores of the old model on own unseen rows: right or not, or the squared error.
     after : ndarray of float, shape (row,)
         The same of the new one.
     idle : float
-        The score of a model without knowledge: the share that chance gets right, or the squared error of the
-        mean.
+        The score of a model without knowledge: of chance, or the squared error of the mean.
     footing : (float, float, float), default (1, 1, 1)
-        Facts on which labels rest. They are the share that either half of the rows also gives, the share that
-        others have announced, and the expected gain over the old model on the pool.
+        The support of the labels: the share of them that either half of the rows comes to, too; the share
+        that others have announced, by what they count for; how much more of the pool they are expected to get
+        right than the old model.
 
     Returns
     -------
     str or None
-        What speaks against it.
+        The reason against it.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from folkmoot.comparing import ACCURACY, ERROR
+    >>> from folkmoot.comparing.metric import ACCURACY, ERROR
     >>> from folkmoot.learning.own_rows import speaks_against
     >>> half, most = np.arange(20) < 10, np.arange(20) < 18
     >>> speaks_against(ACCURACY, half, most, idle=0.5)

@@ -1,4 +1,4 @@
-"""The answer of one's own site, helped by the others. Unlike sites each know their own inputs best."""
+"""Answers of an input's own site, helped by the others: unlike sites know their own inputs best."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.aggregation import Aggregation, Auto, Known, OwnAggregation, PeerReview
-from folkmoot.aggregation.interface import smoothed
+from folkmoot.aggregation import Auto, Known, PeerReview
+from folkmoot.aggregation.interface import Aggregation, OwnAggregation, smoothed
 from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.learning.first_votes import FirstVotes
 from folkmoot.learning.participants import Participant
@@ -25,10 +25,10 @@ def answers_of_sites(
     known: Known,
     labels: Array,
 ) -> Floats:
-    """(input, class): how likely each class is, as the participant whose input it is finds.
+    """(input, class): class probabilities, for the participant that owns the input.
 
-    Peer review mixes that from its final vote, its own rows and its own vote. With another own aggregation it
-    is its final vote. Else it is what the others' votes make likely, times what its own vote says by its
+    Peer review mixes its final vote, its own rows and its own vote. Another own aggregation gives its final
+    vote. A public one gives the probabilities by others' votes, times the likelihood of its own vote by its
     holdout accuracy.
     """
     whose = places_of(groups, [each.name for each in participants], votes.table.shape[1])
@@ -44,9 +44,9 @@ def answers_of_sites(
         final = rule.final_votes(votes.table, replace(known, judges=judges))
         if final.probabilities is not None:
             return np.asarray(final.probabilities[whose, np.arange(len(whose))])
-        said = final.votes[whose, np.arange(len(whose))]
-        there = np.flatnonzero(said != NO_VOTE)
-        likely[there] = np.eye(classes)[said[there]]
+        voted = final.votes[whose, np.arange(len(whose))]
+        there = np.flatnonzero(voted != NO_VOTE)
+        likely[there] = np.eye(classes)[voted[there]]
         return likely
     for site in np.unique(whose):
         own = np.flatnonzero(whose == site)
@@ -79,9 +79,9 @@ def _beside_others(
         likely = prior * np.where(np.isnan(mine), 1.0, np.maximum(mine, 1 / 512))
     else:
         right = participant.accuracy_of_answers(labels)
-        said = np.where(mine == NO_VOTE, 0, mine)
+        voted = np.where(mine == NO_VOTE, 0, mine)
         weight = np.full((len(own), classes), (1 - right) / (classes - 1))
-        weight[np.arange(len(own)), said] = right
+        weight[np.arange(len(own)), voted] = right
         weight[mine == NO_VOTE] = 1.0
         likely = prior * weight
     return np.asarray(likely / likely.sum(axis=1, keepdims=True))

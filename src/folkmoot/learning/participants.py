@@ -1,10 +1,10 @@
-"""Participants: each fits its own model on its own rows, keeps some back to learn how good it is, and votes.
+"""Participants: each fits a model on its own rows, measures it on held-out rows, and votes.
 
-Then the rows kept back are given to the model too (``refit``). The accuracy stays that of the model that had
-not seen them.
+With ``refit`` the final model is fitted on the held-out rows too; its accuracy stays that of the model that
+had not seen them.
 
-Everything here concerns one participant at a time and is a pure function of its arguments. So joblib may run
-it in another process or on another machine. The result is a model and predictions, never rows.
+Everything here is a pure function of one participant, so joblib may run it in another process or on another
+machine. Results are models and predictions, never rows.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _ONE_DIMENSION: Final = (
 )
 
 
-class ParticipantWarning(UserWarning):
-    """Something about single participants that the caller should know; the others go on.
+class ParticipantWarning(checks.MootWarning):
+    """A problem of single participants; the others go on.
 
     Examples
     --------
     >>> import warnings
-    >>> from folkmoot import Slush
-    >>> from folkmoot.learning import ConsensusClassifier, ParticipantWarning
+    >>> from folkmoot import ConsensusClassifier, Slush
+    >>> from folkmoot.learning.participants import ParticipantWarning
     >>> from sklearn.naive_bayes import GaussianNB
     >>> X, y, groups = [[i] for i in range(8)], [0, 1, 0, 1, 0, 1, 1, 1], list("aaabbbcc")
     >>> with warnings.catch_warnings(record=True) as caught:
@@ -55,7 +55,7 @@ class ParticipantWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class Participant:
-    """A participant of a fitted estimator: its model, and what it knows of it.
+    """A participant of a fitted estimator: its model and its held-out rows.
 
     Parameters
     ----------
@@ -64,11 +64,11 @@ class Participant:
     model : object
         The fitted model.
     columns : list of str or int, optional
-        The columns that it sees. Default: everything.
+        The columns that it uses. Default: all.
     rows : int, default 0
         How many rows the model was fitted on: all its rows if it was fitted again.
     unseen : tuple of ndarray, optional
-        The truth of the rows that it kept back, and answers of a model that had not seen them.
+        The truth of its held-out rows, and the answers of a model not fitted on them.
     numbers : bool, default False
         Whether it answers with numbers.
     constant : bool, default False
@@ -76,9 +76,9 @@ class Participant:
     weighted : bool, default True
         Whether its model took the sample weights, if there were any.
     fault : str, optional
-        Why it could not answer the rows it kept back.
+        Why it could not answer its held-out rows.
     unrefitted : str, optional
-        Why it could not be fitted again on all its rows, so that its model has not seen those kept back.
+        Why it could not be fitted again on all its rows.
 
     Examples
     --------
@@ -104,37 +104,37 @@ class Participant:
 
     @property
     def scores(self) -> Floats:
-        """(row,): of the rows it kept back, 1 where the answer was right and 0 elsewhere; squared errors."""
+        """(row,): of its held-out rows, 1 for a right answer and 0 for another; of numbers squared errors."""
         return np.empty(0) if self.unseen is None else scores_of(*self.unseen, self.numbers)
 
     @property
     def held_out(self) -> int:
-        """How many rows it kept back to learn how good its model is."""
+        """The number of held-out rows."""
         return len(self.scores)
 
     @property
     def right(self) -> int:
-        """How many of them were answered right by a model that had not seen them."""
+        """The number of held-out rows with a right answer."""
         return 0 if self.numbers else int(self.scores.sum())
 
     @property
     def accuracy(self) -> float:
-        """Share of the held-out rows it answers right; nan if it kept none, or answers with numbers."""
+        """The share of held-out rows with a right answer; nan if there are none, or for numbers."""
         return self.right / self.held_out if self.held_out and not self.numbers else float("nan")
 
     @property
     def squared_error(self) -> float:
-        """Mean squared error on the held-out rows; nan if it kept none, or answers with labels."""
+        """Mean squared error on the held-out rows; nan if there are none, or for labels."""
         return float(self.scores.mean()) if self.held_out and self.numbers else float("nan")
 
     def accuracy_of_answers(self, classes: Array) -> float:
-        """Laplace's (right + 1) / (answered + C): what an answer is worth, of rows answered with a class."""
+        """Laplace's estimate (right + 1) / (answered + C), over rows answered with a class."""
         known = set(classes.tolist())
-        answered = 0 if self.unseen is None else sum(said in known for said in self.unseen[1].tolist())
+        answered = 0 if self.unseen is None else sum(answer in known for answer in self.unseen[1].tolist())
         return float(laplace_accuracy(self.right, answered, len(classes)))
 
     def predict(self, X: Any) -> Array | str:
-        """One answer per row of X; or, where the model fails, what went wrong."""
+        """One answer per row of X; a message if the model fails."""
         try:
             answers = np.asarray(self.model.predict(columns_of(X, self.columns)))
         except Exception as error:  # any model may be here, and it may fail in any way
@@ -148,7 +148,7 @@ class Participant:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """The work of one participant in ``fit``: plain data that can be sent to another process."""
+    """The work of one participant in ``fit``: plain data for another process."""
 
     name: str
     model: Any
@@ -158,29 +158,28 @@ class Task:
     weights: Array | None
     held_out: Ints  # places in X that it keeps back
     seed: int | None
-    folds: tuple[Ints, ...] = ()  # or parts of X: each answered by a model that is fitted on the others
-    refit: bool = False  # on all rows, once those held out have told how good the model is?
-    places: Ints | None = None  # of its rows in the table that everybody's rows came in
+    folds: tuple[Ints, ...] = ()  # or parts of X for cross-validation
+    refit: bool = False  # on all rows, after the model is measured?
+    places: Ints | None = None  # of its rows in the common table
     numbers: bool = False  # is y numbers?
 
 
 def fit_participant(task: Task) -> Participant:
-    """Fit a clone on the rows not held out, and see how good it is on the others.
+    """Fit a clone on the rows not held out, and measure it on the others.
 
-    With ``refit`` the model that votes is then another clone, fitted on all rows with the same seed. It is
-    the one that ``holdout=0`` gives. With folds it is fitted on all rows from the start, and how good it is
-    follows from clones fitted without a fold each.
+    With ``refit`` the final model is another clone, fitted on all rows with the same seed: the model of
+    ``holdout=0``. With folds it is fitted on all rows at once, and measured by cross-validation.
     """
     everything = np.arange(len(task.y))
     done = learnt_on(task, np.setdiff1d(everything, task.held_out))
-    # Who knows one answer has nothing to measure: on rows of that one class it would be perfect.
+    # On rows of the one class that it knows its accuracy would be 1.
     if not done.constant:
         done = (
             _cross_measured(done, task)
             if task.folds
             else measured(done, rows_of(task.X, task.held_out), task.y[task.held_out])
         )
-    # A model that fails on the rows held out is no better for being fitted on them.
+    # A model that fails on held-out rows is not fitted again.
     if not task.refit or done.fault or done.rows == len(everything):
         return done
     try:
@@ -196,13 +195,13 @@ def learnt_on(task: Task, rows: Ints) -> Participant:
     if task.numbers or len(np.unique(task.y[rows])) > 1:
         model, weighted = fitted_clone(task, rows)
         return Participant(task.name, model, task.columns, len(rows), weighted=weighted, numbers=task.numbers)
-    # Many models refuse a single class. Its owner knows no other answer.
+    # Many models refuse a single class.
     model = DummyClassifier(strategy="most_frequent").fit(np.zeros((1, 1)), task.y[rows[:1]])
     return Participant(task.name, model, task.columns, len(rows), constant=True)
 
 
 def _cross_measured(done: Participant, task: Task) -> Participant:
-    """The participant with what clones of its model say of the rows they were not fitted on."""
+    """The participant, measured by cross-validation."""
     parts = []
     for fold in task.folds:
         if not 0 < len(fold) < len(task.y):
@@ -217,12 +216,12 @@ def _cross_measured(done: Participant, task: Task) -> Participant:
         parts.append(part.unseen)
     if not parts:
         return done
-    true, said = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return replace(done, unseen=(true, said))
+    true, answers = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return replace(done, unseen=(true, answers))
 
 
 def measured(participant: Participant, X: Any, y: Array) -> Participant:
-    """The participant with what these rows, which it was not fitted on, say of it."""
+    """The participant, measured on rows that it was not fitted on."""
     if not len(y):
         return participant
     answers = answers_like(participant, X, y)
@@ -232,7 +231,7 @@ def measured(participant: Participant, X: Any, y: Array) -> Participant:
 
 
 def answers_like(participant: Participant, X: Any, y: Array) -> Array | str:
-    """Its answers to these rows, of the shape and kind of what is right; or what went wrong."""
+    """Its answers to these rows, of the shape and kind of ``y``; a message if the model fails."""
     answers = participant.predict(X)
     if isinstance(answers, str):
         return answers
@@ -253,12 +252,12 @@ def scores_of(truth: Array, answers: Array, numbers: bool) -> Floats:
     """(row,): 1 for a right label and 0 for another; of numbers the squared error."""
     if numbers:
         return ERROR.each(answers, truth)
-    alike = [said == true for said, true in zip(answers.tolist(), truth.tolist(), strict=True)]
+    alike = [answer == true for answer, true in zip(answers.tolist(), truth.tolist(), strict=True)]
     return np.array(alike, dtype=np.float64)
 
 
 def fitted_clone(task: Task, rows: Ints) -> tuple[Any, bool]:
-    """The fitted clone, and whether it took the weights. Errors are told with the participant's name."""
+    """The fitted clone, and whether it took the weights. Errors name the participant."""
     if not (hasattr(task.model, "get_params") and hasattr(task.model, "fit")):
         raise TypeError(
             f"the model of participant {task.name!r} must have fit and get_params, as scikit-learn's have: "
@@ -275,7 +274,7 @@ def fitted_clone(task: Task, rows: Ints) -> tuple[Any, bool]:
     X = rows_of(columns_of(task.X, task.columns), rows)
     try:
         model.fit(X, task.y[rows], **options)
-    except MemoryError:  # of the whole process, and no fault of this participant's rows
+    except MemoryError:  # a problem of the whole process
         raise
     except Exception as error:
         kind = type(error) if type(error) in (ValueError, TypeError) else RuntimeError
@@ -285,7 +284,7 @@ def fitted_clone(task: Task, rows: Ints) -> tuple[Any, bool]:
 
 
 def first_sentence(error: Exception) -> str:
-    """Errors of models can be a page long; the first sentence says what is wrong."""
+    """The first sentence of an error, which may be a page long."""
     text = " ".join(str(error).split()).partition(". ")[0].rstrip(".")
     return text if len(text) <= 160 else f"{text[:157]}..."
 
@@ -309,10 +308,10 @@ def seed_model(model: Any, seed: int) -> None:
 
 
 def stratified_shards(y: Array, n: int, rng: np.random.Generator) -> list[Ints]:
-    """n disjoint shards of the rows, with every class dealt out as evenly as it goes.
+    """n disjoint shards of the rows, with every class dealt out evenly.
 
-    Ints are shuffled, sorted by class and dealt in turn, so sizes, and the counts of each class, differ by
-    one at the most.
+    Rows are shuffled, sorted by class and dealt out in turn, so sizes, and counts of each class, differ by
+    at most one.
     """
     rows = len(y)
     if rows < n:

@@ -1,4 +1,4 @@
-"""How likely a participant finds each class, whatever its model gives."""
+"""Class probabilities of a participant, for any model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from folkmoot.arrays import Array, Floats
-from folkmoot.learning.labels import as_colours
+from folkmoot.learning.labels import as_classes
 from folkmoot.learning.participants import Participant, first_sentence
 from folkmoot.learning.tables import columns_of, rows_in
 from folkmoot.votes import NO_VOTE, Votes
@@ -35,7 +35,7 @@ def chances_of(participant: Participant, X: Any, classes: Array) -> Floats | str
     if isinstance(answers, str):
         return answers
     try:
-        votes = as_colours(answers, classes)
+        votes = as_classes(answers, classes)
     except TypeError:
         return "predict returned something that cannot be a label"
     if votes.ndim != 1:
@@ -59,7 +59,7 @@ def _by_model(participant: Participant, X: Any, classes: Array) -> Floats | str:
     there = ~np.isnan(given).all(axis=1)
     if not (np.isfinite(given[there]).all() and (given[there] >= 0).all()):
         return "predict_proba returned numbers that are not probabilities"
-    place = as_colours(known, classes)
+    place = as_classes(known, classes)
     full = np.zeros((len(given), len(classes)))
     full[:, place[place != NO_VOTE]] = given[:, place != NO_VOTE]
     total = full.sum(axis=1, keepdims=True)
@@ -67,7 +67,7 @@ def _by_model(participant: Participant, X: Any, classes: Array) -> Floats | str:
 
 
 def _sureness(participant: Participant, classes: Array) -> float:
-    """How likely a label is that a participant names."""
+    """The probability of a label that a participant names."""
     if not participant.held_out:
         return (1 + 1 / len(classes)) / 2  # as the share of a single vote
     return max(participant.accuracy_of_answers(classes), (1 + _LEAD) / len(classes))

@@ -10,12 +10,14 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
-from folkmoot import checks, explanation
-from folkmoot.adversaries import FarAway, NumberAdversary
-from folkmoot.aggregation import Aggregation, Answers, OwnAggregation, TrimmedMean
+from folkmoot import checks
+from folkmoot.adversaries import FarAway
+from folkmoot.adversaries.interface import NumberAdversary
+from folkmoot.aggregation import TrimmedMean
+from folkmoot.aggregation.interface import Aggregation, Answers, OwnAggregation
 from folkmoot.arrays import Array, Floats, Ints, Progress
-from folkmoot.explanation import Explanation
-from folkmoot.learning.check_rows import own_answers
+from folkmoot.explanation.explanation import Explanation
+from folkmoot.explanation.making import explain
 from folkmoot.learning.exporting import Exported, of_numbers
 from folkmoot.learning.first_votes import FirstVotes, numbers_cast
 from folkmoot.learning.improving import agreed_numbers, improve_numbers
@@ -25,6 +27,7 @@ from folkmoot.learning.participants import (
     Task,
 )
 from folkmoot.learning.tables import check_inputs
+from folkmoot.learning.validation_rows import own_answers
 from folkmoot.outcome import Outcome
 from folkmoot.simulation.council import Council
 
@@ -33,9 +36,9 @@ _NOBODY: Ints = np.empty(0, dtype=np.int64)
 
 
 class ConsensusRegressor(RegressorMixin, Moot):
-    """Participants that each have a model of numbers, and agree on one number per input.
+    """Participants with one model each that agree on one number per input.
 
-    All participants agree on one table of first numbers, and ``aggregation`` makes an answer of it.
+    ``aggregation`` turns the table of first numbers into answers.
 
     Parameters
     ----------
@@ -49,10 +52,10 @@ class ConsensusRegressor(RegressorMixin, Moot):
     prefit : bool, default False
         Whether the models are fitted already, of any family.
     holdout : float or None, default None
-        The share of its rows by which each participant learns how far it is off; the model that predicts is
-        fitted on all of them.
+        The share of its rows on which each participant measures its error. The final model is fitted on all
+        rows.
     columns : list or mapping, optional
-        The columns that each participant sees, as for ``ConsensusClassifier``.
+        The columns that each participant uses, as for ``ConsensusClassifier``.
     n_jobs : int, optional
         Processes for fitting and predicting, through joblib. Default: 1.
     random_state : int, RandomState or None, default None
@@ -67,14 +70,22 @@ class ConsensusRegressor(RegressorMixin, Moot):
     named_estimators_ : dict of str to model
         The same by the participants' names.
     n_outputs_ : int
-        How many numbers are predicted for an input.
+        Numbers predicted per input.
     shown_ : Rows or None
-        With peer review: everybody's numbers on the rows that were shown, what is right, and whose they are.
+        With peer review: everybody's numbers on the rows that were shown, with targets and owners.
+
+    Notes
+    -----
+    Parameters in groups:
+
+    * who takes part: ``estimators``, ``prefit``, ``columns``, ``holdout``;
+    * how numbers count: ``aggregation``;
+    * running: ``n_jobs``, ``random_state``.
 
     Examples
     --------
     >>> from folkmoot.aggregation import Mean
-    >>> from folkmoot.learning import ConsensusRegressor
+    >>> from folkmoot import ConsensusRegressor
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.linear_model import Ridge
     >>> X, y = load_diabetes(return_X_y=True)
@@ -109,54 +120,6 @@ class ConsensusRegressor(RegressorMixin, Moot):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: Any = None,
-        y: Any = None,
-        groups: Any = None,
-        *,
-        reference: Any = None,
-        progress: Progress | None = None,
-        **fit_params: Any,
-    ) -> Self:
-        """Let every participant fit a clone of its model on its own rows.
-
-        With ``prefit`` nothing is fitted, and X and y are optional: they only tell each participant how far
-        it is off.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame, shape (row, feature), optional
-            The rows; or shape (row,): texts, or other things that the models take.
-        y : array-like of float, shape (row,) or (row, output), optional
-            Their numbers.
-        groups : array-like, shape (row,), optional
-            The owner of each row. Default: rows are sorted by y and dealt out in turn.
-        reference : (X, y), optional
-            With peer review: public rows and their numbers, which everybody takes for right.
-        progress : callable, optional
-            Called with (done, all) whenever a participant is fitted.
-        **fit_params : dict
-            ``sample_weight``, one number per row, reaches the models that take it. There is no other.
-
-        Returns
-        -------
-        ConsensusRegressor
-            Itself, fitted.
-
-        Raises
-        ------
-        ValueError
-            If what is given does not fit together, such as fewer than two participants.
-
-        Warns
-        -----
-        ParticipantWarning
-            About single participants, such as one whose model takes no sample weights.
-        """
-        self._fit(X, y, groups, reference, progress, fit_params)
-        return self
-
     def _aggregation(self) -> Aggregation:
         return TrimmedMean() if self.aggregation is None else rule_of(self.aggregation)
 
@@ -175,11 +138,7 @@ class ConsensusRegressor(RegressorMixin, Moot):
             )
 
     def _targets(self, X: Any, y: Any) -> tuple[Any, Array]:
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: "
-                "fit(X, y), or prefit=True for models that are fitted already"
-            )
+        self._require(y)
         X = check_inputs(self, X, reset=True)
         values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
         if values.ndim == 2 and values.shape[1] == 1:
@@ -200,23 +159,10 @@ class ConsensusRegressor(RegressorMixin, Moot):
     def _as_votes(self, y: Any) -> Array:
         return np.asarray(y, dtype=np.float64)
 
+    def _vote_parts(self) -> list[Any]:
+        return list(range(self.n_outputs_)) if self.n_outputs_ > 1 else []
+
     # ---- answers -----------------------------------------------------------------------------
-
-    def votes(self, X: Any) -> Floats:
-        """Ask every participant by itself.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame, shape (input, feature)
-            The inputs.
-
-        Returns
-        -------
-        ndarray of float, shape (participant, input) or (participant, input, output)
-            The numbers, NaN for no answer.
-        """
-        self._check_fitted()
-        return self._first_votes(X).table
 
     def predict(self, X: Any, groups: Any = None) -> Floats:
         """Answer each row with the number that the moot agrees on.
@@ -248,7 +194,7 @@ class ConsensusRegressor(RegressorMixin, Moot):
         return np.asarray(answers.decision)
 
     def deliberate(self, X: Any, *, adversaries: Any = None) -> Outcome:
-        """Let the participants come to their answers, and tell who held what.
+        """Deliberate on inputs.
 
         Parameters
         ----------
@@ -260,7 +206,7 @@ class ConsensusRegressor(RegressorMixin, Moot):
         Returns
         -------
         Outcome
-            First numbers, what each holds in the end, and the decision.
+            First numbers, final numbers of each, and the decision.
         """
         self._check_fitted()
         self._check_parameters()
@@ -269,13 +215,13 @@ class ConsensusRegressor(RegressorMixin, Moot):
             votes.table,
             aggregation=self._aggregation(),
             known=self._known(votes),
-            adversaries=self._liars(adversaries, NumberAdversary, FarAway),
+            adversaries=self._malicious(adversaries, NumberAdversary, FarAway),
             seed=self.seed_,
         )
         return replace(outcome, names=tuple(self._names), faults=votes.faults)
 
     def why(self, X: Any, i: int = 0) -> Explanation:
-        """Explain the answer to one row: who said what, what that counted for, and the answer.
+        """Explain the answer to one row: first numbers, their weights, and the answer.
 
         Parameters
         ----------
@@ -289,7 +235,7 @@ class ConsensusRegressor(RegressorMixin, Moot):
         Explanation
             ``print`` it, or show it in a notebook.
         """
-        return explanation.explain(self.deliberate(X), i)
+        return explain(self.deliberate(X), i)
 
     def _of_sites(self, votes: FirstVotes, groups: Any) -> Floats:
         from folkmoot.learning.own_site import places_of
@@ -303,41 +249,6 @@ class ConsensusRegressor(RegressorMixin, Moot):
         whose = places_of(groups, self._names, votes.table.shape[1])
         final = rule.final_votes(votes.table, replace(self._known(votes), judges=np.unique(whose)))
         return np.asarray(final.votes[whose, np.arange(len(whose))])
-
-    def transform(self, X: Any) -> Floats:
-        """Make the participants' first numbers columns, as features for another model.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame, shape (input, feature)
-            The inputs.
-
-        Returns
-        -------
-        ndarray of float or data frame, shape (input, participant x output)
-            The numbers, nan for no answer; after ``set_output`` a data frame with names.
-        """
-        table = self.votes(X)
-        return table.T if table.ndim == 2 else table.transpose(1, 0, 2).reshape(table.shape[1], -1)
-
-    def get_feature_names_out(self, input_features: Any = None) -> Array:  # noqa: ARG002
-        """Name the columns of ``transform``.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            Not used; scikit-learn passes it.
-
-        Returns
-        -------
-        ndarray of str, shape (participant x output,)
-            The participants' names, numbered by output where there are several.
-        """
-        self._check_fitted()
-        names = self._names
-        if self.n_outputs_ > 1:
-            names = [f"{name}_{output}" for name in names for output in range(self.n_outputs_)]
-        return np.array(names, dtype=object)
 
     # ---- improving ---------------------------------------------------------------------------
 
@@ -361,7 +272,7 @@ class ConsensusRegressor(RegressorMixin, Moot):
         Returns
         -------
         ConsensusRegressor
-            Itself, with new models.
+            The estimator, with new models.
 
         Raises
         ------

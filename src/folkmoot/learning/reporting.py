@@ -1,7 +1,7 @@
-"""Reports of a fitted moot: what it answers beside single participants and every rule that sees all votes.
+"""Reports of a fitted moot beside single participants and central aggregation.
 
-Adversaries are an experiment here, never a property of an estimator. First votes are asked for once, however
-many numbers of adversaries are tried.
+Adversaries are an experiment here, never a property of an estimator. Models predict once for all numbers of
+adversaries.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from folkmoot.adversaries import Adversary, FarAway, NumberAdversary, PerfectlyMalicious
+from folkmoot.adversaries import FarAway, PerfectlyMalicious
+from folkmoot.adversaries.interface import Adversary, NumberAdversary
 from folkmoot.aggregation import Plurality
 from folkmoot.arrays import Array, Floats
-from folkmoot.comparing import Report, compare_alone, report_on
+from folkmoot.comparing.comparing import report_on
+from folkmoot.comparing.joining import compare_alone
+from folkmoot.comparing.report import Report
 from folkmoot.learning.classifier import ConsensusClassifier, first_choice
 from folkmoot.learning.first_votes import FirstVotes
 from folkmoot.learning.labels import check_labels, with_strangers
@@ -31,7 +34,7 @@ FILLED: Final = "answered with the first of the tied labels, as predict does"
 
 @dataclass(frozen=True, eq=False)
 class _Answered:
-    """What a moot came to, what ``predict`` says then, and how likely ``predict_proba`` finds it."""
+    """An outcome with the answers of ``predict`` and ``predict_proba``."""
 
     outcome: Outcome
     predicted: Array
@@ -48,9 +51,9 @@ def reports(
     scoring: Scoring | None = None,
     stacking: bool = True,
 ) -> Iterator[Report]:
-    """Report on what a fitted moot answers, once for each of ``adversaries``.
+    """Report on a fitted moot, once for each of ``adversaries``.
 
-    The consensus is scored by what ``predict`` answers, so its score is that of ``moot.score``.
+    The score of the consensus is ``moot.score``.
 
     Parameters
     ----------
@@ -59,16 +62,16 @@ def reports(
     X : array-like, sparse matrix or data frame, shape (input, feature)
         The inputs.
     y : array-like, shape (input,) or (input, output)
-        The truth. It may hold labels that nobody has learnt; all are wrong there.
+        The truth. For labels that nobody has learnt, all answers are wrong.
     adversaries : sequence, default (None,)
         Experiments: None for nobody, a number of participants that lie (drawn by ``random_state``; those of a
         small number also lie in a larger one), or a mapping of participants to adversaries.
     groups : array-like, shape (input,), optional
-        The owner of each input: ``Report.joining`` has each participant alone and together on its own inputs.
+        The participant of each input, for ``Report.joining``: each alone and together on its inputs.
     scoring : str, sequence of str, or mapping of str to scorer, optional
         Further scores, by scikit-learn's names.
     stacking : bool, default True
-        Whether to add what could be learnt from the truth of these inputs.
+        Whether to add a model stacked on the truth of these inputs.
 
     Yields
     ------
@@ -78,7 +81,7 @@ def reports(
     Examples
     --------
     >>> from folkmoot.datasets import load_digits_moot
-    >>> from folkmoot.learning import ConsensusClassifier, reports
+    >>> from folkmoot import ConsensusClassifier, reports
     >>> from sklearn.naive_bayes import GaussianNB
     >>> data = load_digits_moot(n_participants=8)
     >>> moot = ConsensusClassifier([GaussianNB()], random_state=0).fit(data.X, data.y, data.groups)
@@ -127,7 +130,7 @@ def _truth(moot: Any, y: Any, labels: Array | None, votes: FirstVotes) -> Array:
 
 
 def _holdout(moot: Any) -> tuple[list[float], list[int]] | None:
-    """How many of their own rows participants have right, or how far they are off, and of how many."""
+    """Right answers (or mean squared errors) of participants on their own rows, and the numbers of rows."""
     people = moot.participants_
     if not any(each.held_out for each in people):
         return None
@@ -141,7 +144,7 @@ def _numbers(moot: Any, votes: FirstVotes, adversaries: Any) -> _Answered:
         votes.table,
         aggregation=moot._aggregation(),
         known=moot._known(votes),
-        adversaries=moot._liars(adversaries, NumberAdversary, FarAway),
+        adversaries=moot._malicious(adversaries, NumberAdversary, FarAway),
         seed=moot.seed_,
     )
     return _Answered(outcome, outcome.decision)
@@ -151,9 +154,9 @@ def _classes(
     moot: ConsensusClassifier, votes: FirstVotes, truth: Array, labels: Array, adversaries: Any
 ) -> _Answered:
     classes = len(moot.classes_)
-    liars = moot._liars(adversaries, Adversary, PerfectlyMalicious)
-    told = np.where(truth < classes, truth, 0)  # of a label that nobody has learnt any answer is wrong
-    outcome = moot._deliberated(votes, told, liars)
+    malicious = moot._malicious(adversaries, Adversary, PerfectlyMalicious)
+    known = np.where(truth < classes, truth, 0)  # of a label that nobody has learnt any answer is wrong
+    outcome = moot._deliberated(votes, known, malicious)
     if isinstance(outcome, CouncilOutcome):
         table = outcome.first
         answers = outcome.aggregated if outcome.final is None else moot._counted(outcome.final)

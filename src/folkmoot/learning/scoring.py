@@ -24,14 +24,14 @@ from folkmoot.learning.participants import first_sentence
 from folkmoot.votes import NO_VOTE, Votes
 
 if TYPE_CHECKING:
-    from folkmoot.comparing import Line, Report
+    from folkmoot.comparing.report import Line, Report
 
 Scoring: TypeAlias = str | Sequence[str] | Mapping[str, Any]
 Scorer: TypeAlias = Callable[[Any, Any, Any], float]
 
 
-class _Told(ClassifierMixin, BaseEstimator):
-    """A classifier that gives the answers it was told; X are places in them."""
+class _GivenLabels(ClassifierMixin, BaseEstimator):
+    """A classifier with given answers; X are places in them."""
 
     def __init__(self, classes: Array, answers: Array) -> None:
         self.classes_ = classes
@@ -44,7 +44,7 @@ class _Told(ClassifierMixin, BaseEstimator):
         return np.asarray(self._answers[np.asarray(X)[:, 0]])
 
 
-class _ToldAll(_Told):
+class _GivenProbabilities(_GivenLabels):
     """One that knows how likely each class is, too."""
 
     def __init__(self, classes: Array, answers: Array, likely: Floats) -> None:
@@ -55,8 +55,8 @@ class _ToldAll(_Told):
         return np.asarray(self._likely[np.asarray(X)[:, 0]])
 
 
-class _ToldNumbers(RegressorMixin, BaseEstimator):
-    """A regressor that gives the numbers it was told; X are places in them."""
+class _GivenNumbers(RegressorMixin, BaseEstimator):
+    """A regressor with given numbers; X are places in them."""
 
     def __init__(self, numbers: Floats) -> None:
         self._numbers = numbers
@@ -70,7 +70,7 @@ class _ToldNumbers(RegressorMixin, BaseEstimator):
 
 def score_numbers(wanted: Mapping[str, Scorer], numbers: Floats, truth: Array) -> dict[str, float]:
     """Each score of numbers that were predicted; ValueError for one that is not of numbers."""
-    told, places = _ToldNumbers(numbers), np.arange(len(truth))[:, None]
+    told, places = _GivenNumbers(numbers), np.arange(len(truth))[:, None]
     found = {}
     for name, scorer in wanted.items():
         try:
@@ -139,7 +139,11 @@ def with_scores(
             return dict(score_numbers(wanted, filled, truth))
         order = np.argsort(labels)
         said = labels[np.where(answers == NO_VOTE, _wrong(truth, len(labels)), answers)]
-        told = _Told(labels[order], said) if sure is None else _ToldAll(labels[order], said, sure[:, order])
+        told = (
+            _GivenLabels(labels[order], said)
+            if sure is None
+            else _GivenProbabilities(labels[order], said, sure[:, order])
+        )
         return _by(wanted, told, labels[truth], strict=strict)
 
     def scored(line: Line) -> dict[str, float | None]:
@@ -163,7 +167,7 @@ def _wrong(truth: Votes, classes: int) -> Ints:
 
 def _by(
     wanted: Mapping[str, Scorer],
-    told: _Told,
+    told: _GivenLabels,
     right: Array,
     votes: Ints | None = None,
     *,
@@ -188,7 +192,7 @@ def _by(
 
 
 def _instead(name: str, error: Exception) -> str:
-    """What to type instead of a score of one class, where it is not said which class."""
+    """A replacement for a score that needs one class."""
     fits = "pos_label" in str(error) and of_one_class(name)
     return f"; '{name}_macro' is of all classes" if fits else ""
 

@@ -1,6 +1,6 @@
-"""Rows and columns of whatever users hand in: arrays, sparse matrices, data frames; texts and other objects.
+"""Rows and columns of inputs: arrays, sparse matrices, data frames, texts and other objects.
 
-Inputs of one dimension (a list of texts, a Series, a list of dictionaries) go to the models as they came.
+Inputs of one dimension (a list of texts, a Series, a list of dictionaries) go to the models unchanged.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def column_names(X: Any) -> list[Any] | None:
 
 
 def refuse_name(argument: str, given: Any, what: str) -> None:
-    """A column's name is not the column."""
+    """TypeError for the name of a column in place of the column."""
     if isinstance(given, str):
         raise TypeError(
             f"{argument} must say {what}, one entry per row: got the text {given!r}; give the column itself, "
@@ -43,10 +43,10 @@ def group_column(groups: Any) -> Array:
 
 
 def check_inputs(estimator: Any, X: Any, *, reset: bool, compare: bool = True) -> Any:
-    """X, checked as far as every model would: as many dimensions and the same columns as in ``fit``.
+    """X, checked for dimensions and columns as in ``fit``; models check the rest, such as NaN.
 
-    Data frames stay data frames, since models may choose columns by name. Inputs of one dimension stay what
-    they are. NaN is for the models to judge.
+    Data frames stay data frames, since models may choose columns by name. Inputs of one dimension stay
+    unchanged.
     """
     fitted = None if reset else vars(estimator).get("_one_dimensional")
     one = _is_one_dimensional(X, fitted)
@@ -106,7 +106,7 @@ def _shape_of(X: Any) -> str:
 
 
 def rows_in(X: Any) -> int:
-    """How many rows X has."""
+    """The number of rows of X."""
     return int(_num_samples(X))
 
 
@@ -164,7 +164,7 @@ def columns_each(columns: Any, names: Sequence[str]) -> list[list[Any] | None]:
 
 
 def check_columns(each: Sequence[list[Any] | None], names: Sequence[str], X: Any) -> None:
-    """Every column that a participant wants is in X; the first that is not is named."""
+    """ValueError for the first column of a participant that X does not have."""
     chosen = next((name for wanted, name in zip(each, names, strict=True) if wanted is not None), None)
     if chosen is None:
         return

@@ -1,7 +1,7 @@
 """A moot on one machine: models on digits in real processes, of which some lie or die, and what it decides.
 
 Each participant fits a model on its own digits. A malicious one votes for the label after the right one, as
-all others of its kind do, or breaks the rules of the motion (``testing/liars.py``) as well.
+all others of its kind do, or breaks the rules of the motion (``testing/malicious.py``) as well.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ import numpy as np
 
 from folkmoot import checks
 from folkmoot.arrays import Array, Bools, Ints, PartProgress
-from folkmoot.datasets import MootData, load_digits_moot
+from folkmoot.datasets import load_digits_moot
+from folkmoot.datasets.moot_data import MootData
 from folkmoot.learning.base_learners import MODELS
 from folkmoot.local.processes import Member, Nodes, name_of, prepare
 from folkmoot.outcome import share_right
-from folkmoot.testing.liars import LIARS
+from folkmoot.testing.malicious import MALICIOUS
 from folkmoot.votes import NO_VOTE
 
 WRONG_VOTES: Final = "wrong-votes"
-ATTACKS: Final = (WRONG_VOTES, *LIARS)
+ATTACKS: Final = (WRONG_VOTES, *MALICIOUS)
 MOST_NODES: Final = 300
 MOST_INPUTS: Final = 449  # digits that are set aside
 _DIGITS: Final = 10
@@ -34,7 +35,7 @@ _STARTED: Final = 120.0  # seconds until all must run
 
 @dataclass(frozen=True)
 class LocalMoot:
-    """How many take part, what goes wrong, and on which terms they are asked."""
+    """Members, faults and terms of a local moot."""
 
     nodes: int = 7
     malicious: int = 0
@@ -92,7 +93,7 @@ class _Setting:
 
     inputs: Array
     truth: Ints
-    liars: list[int]
+    malicious: list[int]
     killed: list[int]
     said: Ints  # (node, input)
 
@@ -104,13 +105,13 @@ def play(moot: LocalMoot, folder: Path, report: PartProgress | None = None) -> L
     members, setting = _fitted(moot, folder, report)
     nodes = prepare(folder, members)
     try:
-        told = None if report is None else (lambda done: report("nodes connected", done, moot.nodes))
-        nodes.start_all(_STARTED, told)
+        connected = None if report is None else (lambda done: report("nodes connected", done, moot.nodes))
+        nodes.start_all(_STARTED, connected)
         account = _asked(moot, nodes, setting, report)
         answers = _answers(moot, nodes, setting, account)
     finally:
         nodes.stop()
-    honest = [place for place in range(moot.nodes) if place not in setting.liars]
+    honest = [place for place in range(moot.nodes) if place not in setting.malicious]
     each = np.array([share_right(setting.said[place], setting.truth) for place in honest])
     return LocalResult(
         moot,
@@ -120,7 +121,7 @@ def play(moot: LocalMoot, folder: Path, report: PartProgress | None = None) -> L
         float(each.mean()),
         float(share_right(_most_voted(setting.said), setting.truth)),
         _contradictions(answers),
-        [name_of(place) for place in sorted(setting.liars)],
+        [name_of(place) for place in sorted(setting.malicious)],
         [name_of(place) for place in sorted(setting.killed)],
         time.monotonic() - began,
     )
@@ -131,19 +132,19 @@ def _fitted(moot: LocalMoot, folder: Path, report: PartProgress | None) -> tuple
     import skops.io
     from sklearn.neighbors import KNeighborsClassifier
 
-    # What rows held out tell is worth something only if the inputs are somewhat like them.
+    # Held-out rows measure accuracy only if inputs resemble them.
     data = load_digits_moot(moot.nodes, 10.0 if moot.holds_out else 1.0, moot.seed)
     assert data.X_test is not None  # noqa: S101 (the digits have a test set)
     assert data.y_test is not None  # noqa: S101
     inputs, truth = data.X_test[: moot.inputs], data.y_test[: moot.inputs].astype(np.int64)
     # The first one asks; who lies or is killed is drawn among the others.
     drawn = (1 + np.random.default_rng(moot.seed).permutation(moot.nodes - 1)).tolist()
-    liars, killed = drawn[: moot.malicious], drawn[moot.malicious : moot.malicious + moot.kill]
+    malicious, killed = drawn[: moot.malicious], drawn[moot.malicious : moot.malicious + moot.kill]
     members, said = [], np.full((moot.nodes, moot.inputs), NO_VOTE, dtype=np.int64)
     for place in range(moot.nodes):
         held, settings = _held_out(moot, data, place), {}
         rows, labels = data.X[data.groups == place], data.y[data.groups == place]
-        if place in liars:
+        if place in malicious:
             model: Any = KNeighborsClassifier(1).fit(inputs, (truth + 1) % _DIGITS)
         else:
             model = MODELS["logistic"]().fit(rows[~held], labels[~held])
@@ -153,12 +154,12 @@ def _fitted(moot: LocalMoot, folder: Path, report: PartProgress | None) -> tuple
         said[place] = model.predict(inputs)
         skops.io.dump(model, folder / f"{name_of(place)}.skops")
         settings["model"] = f"../{name_of(place)}.skops"
-        lies = LIARS.get(moot.attack) if place in liars else None
+        lies = MALICIOUS.get(moot.attack) if place in malicious else None
         policy = {"validation_rows": _ROWS} if held.any() and moot.terms.get("rows") else {}
         members.append(Member(settings.pop("model"), settings, policy, lies))
         if report is not None:
             report("models fitted", place + 1, moot.nodes)
-    return members, _Setting(inputs, truth, liars, killed, said)
+    return members, _Setting(inputs, truth, malicious, killed, said)
 
 
 def _held_out(moot: LocalMoot, data: MootData, place: int) -> Bools:
@@ -187,8 +188,8 @@ def _asked(moot: LocalMoot, nodes: Nodes, setting: _Setting, report: PartProgres
 
 
 def _answers(moot: LocalMoot, nodes: Nodes, setting: _Setting, account: dict[str, Any]) -> list[list[Any]]:
-    """What each honest node that runs holds decided, once the motion is over there."""
-    gone = {*setting.liars, *setting.killed}
+    """The decisions at each honest node that runs, after the motion."""
+    gone = {*setting.malicious, *setting.killed}
     found = []
     for place in range(moot.nodes):
         if place not in gone:

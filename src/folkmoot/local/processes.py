@@ -25,7 +25,7 @@ from folkmoot.node.membership.identity import SETTINGS
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.service.operation import Operation, run
 from folkmoot.node.storage.storage import create_storage
-from folkmoot.testing.liars import Liar
+from folkmoot.testing.malicious import MaliciousMember
 
 LOG: Final = "log.jsonl"  # in a node's folder
 ROSTER: Final = "roster.toml"
@@ -40,7 +40,7 @@ class Member:
     model: str
     settings: Mapping[str, str] = field(default_factory=dict)  # lines of node.toml, values as text
     policy: Mapping[str, int] = field(default_factory=dict)
-    lies: type[Liar] | None = None
+    lies: type[MaliciousMember] | None = None
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Nodes:
         return self.folder / self.roster[place].name
 
     def client(self, place: int) -> Client:
-        """The door of a node."""
+        """The socket of a node."""
         return Client(self.folder_of(place))
 
     def start(self, place: int) -> None:
@@ -173,7 +173,7 @@ def _start_server() -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _node(folder: Path, lies: type[Liar] | None) -> None:
+def _node(folder: Path, lies: type[MaliciousMember] | None) -> None:
     """The body of a node's process: ``folkmoot node run`` with its log in a file, or a node that lies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started us; it stops us
     threading.Thread(target=_leave_with_parent, daemon=True).start()

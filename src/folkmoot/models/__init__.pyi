@@ -1,7 +1,5 @@
 from .files import FileModel as FileModel
 from .openai import OpenAIModel as OpenAIModel
-from .remote import Said as Said
 from .rows import HTTPModel as HTTPModel
-from .usage import Usage as Usage
 
-__all__ = ["FileModel", "HTTPModel", "OpenAIModel", "Said", "Usage"]
+__all__ = ["FileModel", "HTTPModel", "OpenAIModel"]

@@ -6,6 +6,7 @@ used: https://platform.openai.com/docs/api-reference/chat/create
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -27,7 +28,7 @@ from folkmoot.models.parsing import (
 )
 from folkmoot.models.posting import NONSENSE, Endpoint, ServiceError, in_parallel
 from folkmoot.models.prompts import DEFAULT, FREE, as_json, check_template, filled
-from folkmoot.models.remote import OTHER, RemoteModel, Said, inputs_of
+from folkmoot.models.remote import OTHER, ModelAnswer, RemoteModel, inputs_of
 
 _MOST: Final = 1 << 20  # bytes of an answer
 _ALTERNATIVES: Final = 20  # tokens in place of each that are asked for, the most that the API gives
@@ -83,6 +84,15 @@ class OpenAIModel(RemoteModel):
         More members of a request, or others; None leaves one out, such as
         ``{"max_tokens": None, "max_completion_tokens": 256}``.
 
+    Notes
+    -----
+    Parameters in groups:
+
+    * the server: ``base_url``, ``model``, ``api_key_env``, ``extra``;
+    * question and answer: ``labels``, ``prompt``, ``system``, ``answer``;
+    * sampling: ``temperature``, ``seed``, ``max_tokens``, ``samples``;
+    * running: ``timeout``, ``parallel``, ``retries``.
+
     Examples
     --------
     >>> from folkmoot.models import OpenAIModel
@@ -135,14 +145,14 @@ class OpenAIModel(RemoteModel):
         self.retries = retries
         self.extra = extra
 
-    def answers(self, X: Any, *, chances: bool = False, until: float | None = None) -> list[Said]:
+    def answers(self, X: Any, *, chances: bool = False, until: float | None = None) -> list[ModelAnswer]:
         """Ask about each input, with a reason for each that gets no vote; as in the base."""
         call = self.check()
         template = self.prompt or (FREE if self.labels is None else DEFAULT)
         prompts = [filled(template, each, call.names) for each in inputs_of(X)]
         return in_parallel(lambda prompt: self._said(call, prompt, chances, until), prompts, self.parallel)
 
-    def say(self, prompts: Sequence[str], *, until: float | None = None) -> list[Said]:
+    def say(self, prompts: Sequence[str], *, until: float | None = None) -> list[ModelAnswer]:
         """Free texts in answer to whole prompts, without template and labels."""
         call = self.check()._replace(table={}, names=[])
         return in_parallel(
@@ -159,13 +169,23 @@ class OpenAIModel(RemoteModel):
         checks.one_of("answer", self.answer, FORMS)
         for name in ("max_tokens", "samples"):
             checks.integer(name, getattr(self, name), least=1)
+        if self.seed is not None:
+            checks.integer("seed", self.seed)
+        hot = self.temperature
+        if hot is not None and (not isinstance(hot, (int, float)) or not 0 <= hot < math.inf):
+            raise ValueError(f"temperature must be a number from 0 on: got temperature={hot!r}")
+        for name in ("prompt", "system"):
+            if not isinstance(getattr(self, name), str | None):
+                raise ValueError(f"{name} must be text: got {name}={getattr(self, name)!r:.200}")
+        if not isinstance(self.extra, Mapping | None):
+            raise ValueError(f"extra must be members of a request by name: got extra={self.extra!r:.200}")
         if self.prompt is not None:
             check_template(self.prompt)
         pairs = [] if self.labels is None else pairs_of(self.labels)
         classes = [] if self.labels is None else classes_of(self.labels)
         return _Call(endpoint, by_normal(pairs), [said for said, _ in pairs], classes)
 
-    def _said(self, call: _Call, prompt: str, chances: bool, until: float | None) -> Said:
+    def _said(self, call: _Call, prompt: str, chances: bool, until: float | None) -> ModelAnswer:
         try:
             if not chances:
                 return self._read(call, self._asked(call, prompt, until))
@@ -174,15 +194,15 @@ class OpenAIModel(RemoteModel):
             except ServiceError as error:
                 if error.status not in (400, 422):  # a server that does not know what logprobs are
                     raise
-                said = Said()
+                said = ModelAnswer()
             else:
                 if said.label is None or said.chances is not None:
                     return said
             return self._sampled(call, prompt, until)
         except ServiceError as error:
-            return Said(reason=error.reason, detail=error.detail)
+            return ModelAnswer(reason=error.reason, detail=error.detail)
 
-    def _sampled(self, call: _Call, prompt: str, until: float | None) -> Said:
+    def _sampled(self, call: _Call, prompt: str, until: float | None) -> ModelAnswer:
         """The label said most often, and how often each was said."""
         warm = {"temperature": self.temperature or 1.0}
         said = []
@@ -193,7 +213,7 @@ class OpenAIModel(RemoteModel):
         if not votes:
             return said[0]
         shares = tuple(votes[label] / votes.total() for label in call.classes)
-        return Said(votes.most_common(1)[0][0], text=said[0].text, chances=shares)
+        return ModelAnswer(votes.most_common(1)[0][0], text=said[0].text, chances=shares)
 
     def _asked(self, call: _Call, prompt: str, until: float | None, **changes: Any) -> _Choice:
         """The first choice of the server; ServiceError if it sends none."""
@@ -213,7 +233,7 @@ class OpenAIModel(RemoteModel):
             found = msgspec.json.decode(raw, type=_Completion)
         except (msgspec.DecodeError, RecursionError, ValueError) as error:
             self.usage.add(failed=1)
-            raise ServiceError(NONSENSE, f"{self.base_url}: {call.endpoint.shown(str(error))}") from None
+            raise ServiceError(NONSENSE, f"{self.base_url}: {call.endpoint.quoted(str(error))}") from None
         if found.usage is not None:
             self.usage.add(
                 prompt_tokens=max(0, found.usage.prompt_tokens or 0),
@@ -223,21 +243,23 @@ class OpenAIModel(RemoteModel):
             raise ServiceError(NONSENSE, f"{self.base_url} sent no choice")
         return found.choices[0]
 
-    def _read(self, call: _Call, choice: _Choice) -> Said:
-        """What a choice says; no vote if it was refused, cut off or is no label."""
-        message, shown = choice.message, call.endpoint.shown
+    def _read(self, call: _Call, choice: _Choice) -> ModelAnswer:
+        """The answer of a choice; no vote if it was refused, cut off or is no label."""
+        message, quoted = choice.message, call.endpoint.quoted
         text = message.content
         if message.refusal or choice.finish_reason == "content_filter":
-            return Said(reason=REFUSED, detail=f"it says {shown(message.refusal or text or '')!r}", text=text)
+            return ModelAnswer(
+                reason=REFUSED, detail=f"it says {quoted(message.refusal or text or '')!r}", text=text
+            )
         label = None if text is None else text.strip() or None
         if call.table:
             label = None if text is None else label_in(text, self.answer, call.table)
         elif choice.finish_reason == "length":
             label = None
         if label is not None:
-            return Said(label, text=text, chances=self._chances(call, choice))
+            return ModelAnswer(label, text=text, chances=self._chances(call, choice))
         reason = CUT if choice.finish_reason == "length" else OTHER if call.table else NONSENSE
-        return Said(reason=reason, detail=f"it says {shown(text or '')!r}", text=text)
+        return ModelAnswer(reason=reason, detail=f"it says {quoted(text or '')!r}", text=text)
 
     def _chances(self, call: _Call, choice: _Choice) -> tuple[float, ...] | None:
         tokens = choice.logprobs.content if choice.logprobs is not None else None
@@ -259,7 +281,7 @@ class OpenAIModel(RemoteModel):
 
 
 class _Call(NamedTuple):
-    """What all requests of one call share."""
+    """The common parts of all requests of one call."""
 
     endpoint: Endpoint
     table: dict[str, Any]  # labels by what is read as them

@@ -42,7 +42,7 @@ Result = TypeVar("Result")
 class ServiceError(Exception):
     """A service gave no usable answer.
 
-    ``reason`` is one of a few fixed lines, which anybody may be told. ``detail`` may quote the service.
+    ``reason`` is one of a few fixed lines, which are public. ``detail`` may quote the service.
     """
 
     def __init__(self, reason: str, detail: str, *, again: bool = False, pause: float = 0.0) -> None:
@@ -123,11 +123,11 @@ class Endpoint:
         if status in (401, 403):  # a server may quote the key
             detail += ": the key is wrong or missing" if status == 401 else ": the key may not do this"
         else:
-            detail += f": {self.shown(body.decode(errors='replace'))}" if body else ""
+            detail += f": {self.quoted(body.decode(errors='replace'))}" if body else ""
         error = ServiceError(REFUSED, detail, again=status in _AGAIN, pause=_pause(response))
         return _with_status(error, status)
 
-    def shown(self, text: str) -> str:
+    def quoted(self, text: str) -> str:
         """A text of the service for a message: short, on one line, without the key."""
         if self.key:
             text = text.replace(self.key, "***")

@@ -33,7 +33,7 @@ def filled(template: str, thing: Any, labels: Sequence[str]) -> str:
         if whole in ("{{", "}}"):
             return whole[0]
         if name is None:
-            raise ValueError(f"prompt must have every {whole} closed, or doubled to be a plain brace")
+            raise _open(whole)
         if name not in places:
             raise ValueError(
                 f"prompt names {{{name:.80}}}: it can name {', '.join(f'{{{each}}}' for each in places):.400}"
@@ -43,13 +43,20 @@ def filled(template: str, thing: Any, labels: Sequence[str]) -> str:
     return _PLACE.sub(put, template)
 
 
+def _open(brace: str) -> ValueError:
+    return ValueError(f"prompt must have every {brace} closed, or doubled to be a plain brace")
+
+
 def check_template(template: str) -> None:
-    """ValueError unless a template has a place for the input: then all prompts would be alike."""
+    """ValueError unless a template has a place for the input; without one all prompts would be alike."""
     names = [each.group(1) for each in _PLACE.finditer(template) if each.group(1)]
     if not set(names) - {"labels"}:
         raise ValueError(
             f"prompt must have a place for the input, such as {{input_json}}: got {template!r:.200}"
         )
+    lone = next((each[0] for each in _PLACE.finditer(template) if each[0] in ("{", "}")), None)
+    if lone is not None:
+        raise _open(lone)
 
 
 def as_text(value: Any) -> str:
@@ -63,7 +70,7 @@ def as_json(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What NumPy's values are in Python."""
+    """NumPy's values as those of Python."""
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(

@@ -19,7 +19,7 @@ OTHER: Final = "its model answered with something else than one of the labels"
 MOST_PARALLEL: Final = 64  # requests at the same time
 
 
-class Said(NamedTuple):
+class ModelAnswer(NamedTuple):
     """The answer of a remote model to one input.
 
     Parameters
@@ -27,7 +27,7 @@ class Said(NamedTuple):
     label : object
         The label, or the text or number where there are no labels; None is no vote.
     reason : str
-        Why there is no vote: one of a few fixed lines, which anybody may be told.
+        Why there is no vote: one of a few fixed lines, which are public.
     detail : str
         The same with what the server says, in which a key is struck out.
     text : str, optional
@@ -37,8 +37,8 @@ class Said(NamedTuple):
 
     Examples
     --------
-    >>> from folkmoot.models import Said
-    >>> Said("spam").label
+    >>> from folkmoot.models.remote import ModelAnswer
+    >>> ModelAnswer("spam").label
     'spam'
     """
 
@@ -96,7 +96,7 @@ class RemoteModel(BaseEstimator):
         """ValueError or TypeError, in one line, if a parameter does not fit."""
         raise NotImplementedError
 
-    def answers(self, X: Any, *, chances: bool = False, until: float | None = None) -> list[Said]:
+    def answers(self, X: Any, *, chances: bool = False, until: float | None = None) -> list[ModelAnswer]:
         """Ask about each input, with a reason for each that gets no vote.
 
         ``chances`` asks for probabilities, too. After ``until``, a time of ``time.monotonic``, no request is
@@ -105,7 +105,7 @@ class RemoteModel(BaseEstimator):
         raise NotImplementedError
 
     def _endpoint(self, url: object, name: str) -> Endpoint:
-        """Where the service answers, once all that bounds a request is checked."""
+        """The endpoint of the service, after all limits of a request are checked."""
         where = check_url(url, name)
         for each, least in (("parallel", 1), ("retries", 0)):
             checks.integer(each, getattr(self, each), least=least)
@@ -114,8 +114,8 @@ class RemoteModel(BaseEstimator):
                 f"{{parallel}} must satisfy parallel <= {MOST_PARALLEL}: got {{parallel=}}",
                 parallel=self.parallel,
             )
-        if not 0 < self.timeout < math.inf:
-            raise ValueError(f"timeout must be a positive number of seconds: got timeout={self.timeout}")
+        if not isinstance(self.timeout, (int, float)) or not 0 < self.timeout < math.inf:
+            raise ValueError(f"timeout must be a positive number of seconds: got timeout={self.timeout!r}")
         if self.labels is not None and len(classes_of(self.labels)) < 2:
             raise ValueError(f"labels must be two or more: got {self.labels!r:.200}")
         return Endpoint(where, key_from(self.api_key_env), self.timeout, self.retries, self.usage)

@@ -16,7 +16,7 @@ from folkmoot import checks
 from folkmoot.models.labels import classes_of, label_text, pairs_of
 from folkmoot.models.posting import NONSENSE, Endpoint, ServiceError, in_parallel
 from folkmoot.models.prompts import as_json
-from folkmoot.models.remote import OTHER, RemoteModel, Said, inputs_of
+from folkmoot.models.remote import OTHER, ModelAnswer, RemoteModel, inputs_of
 
 Protocol = Literal["v2", "mlflow", "json"]
 PROTOCOLS: Final[tuple[Protocol, ...]] = ("v2", "mlflow", "json")
@@ -102,14 +102,16 @@ class HTTPModel(RemoteModel):
                 raise ValueError(f"{name} must be a list of names: got {value!r:.200}")
         return endpoint
 
-    def answers(self, X: Any, *, chances: bool = False, until: float | None = None) -> list[Said]:
+    def answers(self, X: Any, *, chances: bool = False, until: float | None = None) -> list[ModelAnswer]:
         """Ask about each input, with a reason for each that gets no vote; as in the base."""
         endpoint, inputs = self.check(), inputs_of(X)
         parts = [inputs[start : start + self.batch] for start in range(0, len(inputs), self.batch)]
         found = in_parallel(lambda part: self._said(endpoint, part, chances, until), parts, self.parallel)
         return [said for part in found for said in part]
 
-    def _said(self, endpoint: Endpoint, part: list[Any], chances: bool, until: float | None) -> list[Said]:
+    def _said(
+        self, endpoint: Endpoint, part: list[Any], chances: bool, until: float | None
+    ) -> list[ModelAnswer]:
         ask, read = _FORMS[self.protocol]
         try:
             body = as_json(ask(part, self.columns, self.outputs)).encode(errors="replace")
@@ -118,18 +120,20 @@ class HTTPModel(RemoteModel):
                 found = read(json.loads(raw, parse_constant=_no_constant), len(part))
             except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
                 self.usage.add(failed=1)
-                detail = f"{self.url}: {endpoint.shown(f'{type(error).__name__}: {error}')}"
+                detail = f"{self.url}: {endpoint.quoted(f'{type(error).__name__}: {error}')}"
                 raise ServiceError(NONSENSE, detail) from None
         except ServiceError as error:
-            return [Said(reason=error.reason, detail=error.detail)] * len(part)
+            return [ModelAnswer(reason=error.reason, detail=error.detail)] * len(part)
         return [self._read(endpoint, found, row, chances) for row in range(len(part))]
 
-    def _read(self, endpoint: Endpoint, found: _Found, row: int, chances: bool) -> Said:
+    def _read(self, endpoint: Endpoint, found: _Found, row: int, chances: bool) -> ModelAnswer:
         said = None if found.labels is None else found.labels[row]
         likely = None if found.chances is None else found.chances[row]
         if self.labels is None:
             plain = isinstance(said, str | int) or (isinstance(said, float) and math.isfinite(said))
-            return Said(said) if plain else Said(reason=OTHER, detail="it gives no number or text")
+            return (
+                ModelAnswer(said) if plain else ModelAnswer(reason=OTHER, detail="it gives no number or text")
+            )
         pairs, classes = pairs_of(self.labels), classes_of(self.labels)
         shares = None if likely is None else _shares(likely, pairs, classes)
         if said is None:
@@ -137,12 +141,12 @@ class HTTPModel(RemoteModel):
         else:
             label = dict(pairs).get(_plain_text(said))
         if label is None:
-            return Said(
-                reason=OTHER, detail=f"it says {endpoint.shown(repr(said if likely is None else likely))}"
+            return ModelAnswer(
+                reason=OTHER, detail=f"it says {endpoint.quoted(repr(said if likely is None else likely))}"
             )
         if chances and shares is None:
-            return Said(reason=NONSENSE, detail="it gives no probabilities")
-        return Said(label, chances=shares if chances else None)
+            return ModelAnswer(reason=NONSENSE, detail="it gives no probabilities")
+        return ModelAnswer(label, chances=shares if chances else None)
 
 
 class _Found(NamedTuple):

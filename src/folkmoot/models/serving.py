@@ -17,7 +17,7 @@ import numpy as np
 from folkmoot.arrays import Array
 from folkmoot.models.labels import classes_of
 from folkmoot.models.openai import OpenAIModel
-from folkmoot.models.remote import RemoteModel, Said
+from folkmoot.models.remote import ModelAnswer, RemoteModel
 from folkmoot.models.rows import HTTPModel
 from folkmoot.sandbox.given import given
 from folkmoot.sandbox.messages import AnyArray, packed
@@ -60,7 +60,7 @@ def port_of(model: RemoteModel) -> int:
 def asked(model: RemoteModel, rows: Any, chances: bool, seconds: float) -> Replies:
     """Ask a model about these rows, for so many seconds."""
     said = model.answers(rows, chances=chances, until=time.monotonic() + seconds)
-    found = _told(model, said)
+    found = _replies(model, said)
     if not chances:
         return found
     none = (np.nan,) * len(classes_of(model.labels))
@@ -70,10 +70,10 @@ def asked(model: RemoteModel, rows: Any, chances: bool, seconds: float) -> Repli
 
 def replied(model: OpenAIModel, prompts: Sequence[str], seconds: float) -> Replies:
     """Ask a language model whole prompts, for so many seconds."""
-    return _told(model, model.say(prompts, until=time.monotonic() + seconds))
+    return _replies(model, model.say(prompts, until=time.monotonic() + seconds))
 
 
-def _told(model: RemoteModel, said: Sequence[Said]) -> Replies:
+def _replies(model: RemoteModel, said: Sequence[ModelAnswer]) -> Replies:
     """Answers without probabilities."""
     values = np.empty(len(said), dtype=object)
     values[:] = [each.label for each in said]

@@ -22,7 +22,7 @@ class Usage:
 
     Examples
     --------
-    >>> from folkmoot.models import Usage
+    >>> from folkmoot.models.usage import Usage
     >>> usage = Usage()
     >>> usage.add(requests=2, prompt_tokens=30)
     >>> usage.counts()

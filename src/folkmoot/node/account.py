@@ -6,26 +6,29 @@ that the moot agreed on, the same at every node. A node knows more of its own pa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Final, Literal, TypeAlias
+from functools import cached_property
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
 
 from folkmoot.aggregation.interface import ballots
+from folkmoot.aggregation.texts import Verdict
 from folkmoot.arrays import Ints
-from folkmoot.node.ballots import CERTAIN, NOTHING, there
+from folkmoot.node.ballots import CERTAIN, NOTHING, likeliest, there
 from folkmoot.node.certificate import Outcome, coin_of, opened
+from folkmoot.node.choices import unpack_choices, verdicts
 from folkmoot.node.evidence import what_of
 from folkmoot.node.review import Reviewed, answers_of, ballots_of, reviewed
 from folkmoot.node.rules.votes import count
 from folkmoot.node.session.frames import Told, read_stored
+from folkmoot.node.session.header import Header
 from folkmoot.node.session.statement import Members
 from folkmoot.node.session.terms import Answers, Terms
 from folkmoot.node.storage.storage import Part, Storage, StoredMotion
-from folkmoot.node.text_account import CandidateTold, TextsTold, texts_told
 from folkmoot.votes import NO_VOTE
 
 State: TypeAlias = Literal["open", "decided", "stopped"]
@@ -45,85 +48,18 @@ NamedTerms = msgspec.defstruct(
 )
 
 
+class CandidateTold(msgspec.Struct, frozen=True):
+    """A proposed text; members by name."""
+
+    text: str  # the spelling of most proposers
+    # The members that proposed it, and those that chose it at the end.
+    proposed_by: list[str]
+    chosen_by: list[str]
+    same_as: int  # the first candidate of its class: that one means the same to a quorum
+
+
 class Account(msgspec.Struct, frozen=True):
     """Everything that people ask about a motion, as one node knows it; participants by name.
-
-    Parameters
-    ----------
-    motion : str
-        Its name: the hash of its header, in hexadecimal.
-    moot : str
-        The digest of the roster that it was put under.
-    state : {"open", "decided", "stopped"}
-        Whether its answer is final here, or this node gave it up.
-    asker : str
-        The asker.
-    created, opened : float
-        When, in seconds since 1970: by the asker's clock, and when this node heard of it.
-    inputs : int
-        How many inputs the asker wants decided.
-    answers : {"labels", "probabilities", "numbers", "text"}
-        What was asked for.
-    labels, columns : list of str
-        The possible answers, and what the columns of the inputs are called, if they have names.
-    rule : str
-        How the answer follows from the votes.
-    terms : Terms
-        On what terms it was put.
-    participants, faults, quorum, least : int
-        How many are in the roster, how many of them may lie, how many must sign what is agreed, and how many
-        first votes a label needs.
-    decisions : list of (str, float or None)
-        The label or number that the moot decided for each input; None where it decided none.
-    shares : list of (float or None)
-        For each input, of the votes that were counted, the share of the decision, or of the most common label
-        if there is none. None for numbers, and where nobody voted.
-    first_votes, final_votes : list of dict
-        For each input: how many voted for each label; of probabilities, their mean for each label; of
-        numbers the ``lowest``, ``median`` and ``highest``, and how many ``votes`` there are. Final votes on
-        probabilities are labels. Without final votes in the terms, theirs are empty.
-    undecided : int
-        Inputs without a decision.
-    why_undecided : list of (str or None)
-        Why there is none; None where there is one.
-    own_votes : list of (str, float or None)
-        First votes of this node's model on each input: a label (of probabilities the likeliest) or a number.
-        None where it has no vote, and everywhere in an account that no node tells.
-    effective_votes : float or None
-        How many independent votes the first votes on labels are worth, at least: they agree more than by
-        chance (``folkmoot.comparing``). None below 20 inputs and for numbers.
-    alike : list of list of str
-        Members whose first votes depart from the decisions together.
-    took_part : list of str
-        Whose first votes were agreed on.
-    silent, withheld, struck : list of str
-        Who did not commit to votes, who committed and did not reveal them, and who committed twice.
-    abstained : dict
-        Participants without a vote on some inputs, with the reasons.
-    refused : dict
-        Participants that told this node that they take no part, with the reasons.
-    evidence : dict
-        Against whom there is evidence, and what it did.
-    certified : bool
-        Whether there is a certificate.
-    invites : bool
-        Whether it asks for validation rows only; then nothing is decided.
-    rows : dict
-        How many validation rows of each participant were among the inputs.
-    seconds : float
-        How long it took here; of an open motion, nothing is known.
-    rounds : int
-        Rounds that this node asked in a talk.
-    bytes_sent, bytes_received : int
-        What it cost this node.
-    weights : dict
-        The weight of each first vote in this node's own final votes.
-    fell_back : str
-        Why its final votes are the plurality of first votes, where it might choose.
-    why : str
-        Why this node gave it up.
-    candidates : list of list of CandidateTold
-        For each input of a motion about texts: what was proposed, by whom, and who chose it.
 
     Examples
     --------
@@ -132,48 +68,66 @@ class Account(msgspec.Struct, frozen=True):
     (['yes'], ['east'])
     """
 
-    motion: str
-    moot: str
-    state: State
-    asker: str
+    motion: str  # its name: the hash of its header, in hexadecimal
+    moot: str  # the digest of the roster that it was put under
+    state: State  # whether its answer is final here, or this node gave it up
+    asker: str  # who put it
+    # When, in seconds since 1970: by the asker's clock, and when this node heard of it.
     created: float
     opened: float
-    inputs: int
-    answers: Answers
+    inputs: int  # how many inputs the asker wants decided
+    answers: Answers  # what was asked for
+    # The possible answers, and what the columns of the inputs are called, if they have names.
     labels: list[str]
     columns: list[str]
-    rule: str
+    rule: str  # how the answer follows from the votes
+    # On what terms it was put.
     terms: NamedTerms  # type: ignore[valid-type]
+    # How many are in the roster, how many of them may lie, how many must sign what is agreed, and how
+    # many first votes a label needs.
     participants: int
     faults: int
     quorum: int
     least: int
+    # The label or number that the moot decided for each input; None where it decided none.
     decisions: list[str | float | None]
+    # For each input, of the votes that were counted, the share of the decision, or of the most common
+    # label if there is none. None for numbers, and where nobody voted.
     shares: list[float | None]
+    # For each input: how many voted for each label; of probabilities, their mean for each label; of
+    # numbers the ``lowest``, ``median`` and ``highest``, and how many ``votes`` there are. Final votes
+    # on probabilities are labels. Without final votes in the terms, theirs are empty.
     first_votes: list[Votes]
     final_votes: list[Votes]
-    undecided: int
-    why_undecided: list[str | None]
+    undecided: int  # inputs without a decision
+    why_undecided: list[str | None]  # why there is none; None where there is one
+    # What the model of this node voted at first on each input: a label (of probabilities the likeliest)
+    # or a number. None where it has no vote, and everywhere in an account that no node tells.
     own_votes: list[str | float | None]
+    # How many independent votes the first votes on labels are worth, at least: they agree more than by
+    # chance (``folkmoot.comparing``). None below 20 inputs and for numbers.
     effective_votes: float | None
-    alike: list[list[str]]
-    took_part: list[str]
+    alike: list[list[str]]  # members whose first votes depart from the decisions together
+    took_part: list[str]  # whose first votes were agreed on
+    # Who did not commit to votes, who committed and did not reveal them, and who committed twice.
     silent: list[str]
     withheld: list[str]
     struck: list[str]
-    abstained: dict[str, str]
-    refused: dict[str, str]
-    evidence: dict[str, str]
-    certified: bool
-    invites: bool
-    rows: dict[str, int]
-    seconds: float
-    rounds: int
+    abstained: dict[str, str]  # who took part without a vote on some inputs, and why
+    refused: dict[str, str]  # who told this node that it takes no part, and why
+    evidence: dict[str, str]  # against whom there is evidence, and what it did
+    certified: bool  # whether there is a certificate
+    invites: bool  # whether it asks for validation rows only; then nothing is decided
+    rows: dict[str, int]  # how many validation rows of each participant were among the inputs
+    seconds: float  # how long it took here; of an open motion, nothing is known
+    rounds: int  # rounds that this node asked in a talk
+    # What it cost this node.
     bytes_sent: int
     bytes_received: int
-    weights: dict[str, float]
-    fell_back: str
-    why: str
+    weights: dict[str, float]  # what first votes counted in this node's own final votes
+    fell_back: str  # why its final votes are the plurality of first votes, where it might choose
+    why: str  # why this node gave it up
+    # For each input of a motion about texts: what was proposed, by whom, and who chose it.
     candidates: list[list[CandidateTold]] = []
 
 
@@ -188,7 +142,7 @@ class Held:
     tables: list[dict[int, bytes]]
     outcome: Outcome | None
 
-    @property
+    @cached_property
     def first(self) -> Reviewed | None:
         """First votes on the asker's inputs, and on validation rows; None before they are agreed."""
         header = self.stored.header
@@ -196,7 +150,7 @@ class Held:
             return None
         return reviewed(header, self.tables[0], len(self.stored.names))
 
-    @property
+    @cached_property
     def final(self) -> Ints | None:
         """(member, input): the final votes; None if there are none, or not yet, or where they are choices."""
         if len(self.tables) < 2 or self.stored.header.terms.answers == "text":
@@ -244,11 +198,15 @@ def account_of(found: Held, node: str = "") -> Account:
     first = found.first
     votes = None if first is None else first.asked
     asked = 0 if header.invites else header.asked
-    decided = _decided(found, asked)
+    decided = _decided(found)
     counted = found.final if terms.polls == 2 else votes
-    kind = "labels" if terms.answers == "probabilities" and terms.polls == 2 else terms.answers
+    said: Answers = "labels" if terms.answers == "probabilities" else terms.answers  # in the end
+    decisions: list[Decision] = told_votes(said, terms, decided, asked)
+    own = None
+    if votes is not None and node in names:
+        own = likeliest(terms.answers, votes)[names.index(node)]
+    kind = said if terms.polls == 2 else terms.answers
     members = Members(len(names), stored.faults, lambda *_: False)
-    decisions = [_told(terms, each) for each in decided]
     texts = texts_told(header, found.tables, found.coin, stored.faults, names, decisions)
     effective, alike = texts.independence or _independence(terms.answers, votes, decided, names)
     return Account(
@@ -269,13 +227,13 @@ def account_of(found: Held, node: str = "") -> Account:
         quorum=members.quorum,
         least=terms.least or members.faults + 1,
         decisions=decisions,
-        shares=texts.shares or _shares(kind, counted, decided),
+        shares=texts.shares or _shares(kind, counted, decided, asked),
         first_votes=texts.first_votes or _tallies(terms.answers, terms, votes, asked),
         final_votes=texts.final_votes or _tallies(kind, terms, found.final, asked),
         candidates=texts.candidates,
         undecided=sum(each is None for each in decisions),
         why_undecided=_why(found, decisions, votes, counted, kind, texts),
-        own_votes=_own_votes(terms, votes, names.index(node) if node in names else None, asked),
+        own_votes=told_votes(said, terms, own, asked),
         effective_votes=effective,
         alike=alike,
         took_part=[names[i] for i in sorted(found.tables[0])] if found.tables else [],
@@ -348,26 +306,34 @@ def _refused(found: Held, votes: Ints | None) -> dict[str, str]:
 # Decisions
 
 
-def _decided(found: Held, asked: int) -> list[Any]:
-    """The number of a label, a multiple of the step, or a text, for each input; None for none."""
+def _decided(found: Held) -> Ints | None:
+    """(input,): the answer as it is stored: labels by number, multiples of the step, or texts."""
     stored = found.stored
     if stored.answer is None or stored.header.invites:
-        return [None] * asked
-    none = NOTHING if stored.header.terms.answers == "numbers" else NO_VOTE
-    answers = answers_of(stored.header).unpack(stored.answer).tolist()
-    return [None if each == none else each for each in answers]
+        return None
+    return answers_of(stored.header).unpack(stored.answer)
 
 
-def _told(terms: Terms, decided: int | str | None) -> Decision:
-    """A decision as people read it."""
-    if decided is None or isinstance(decided, str):
-        return decided
-    return number(decided, terms.step) if terms.answers == "numbers" else terms.labels[decided]
+def told_votes(kind: Answers, terms: Terms, votes: Ints | None, many: int) -> list[Any]:
+    """So many votes as people read them: labels, numbers, texts, or probabilities by label; None for none."""
+    if votes is None:
+        return [None] * many
+    if kind == "numbers":
+        return [None if each == NOTHING else number(each, terms.step) for each in votes.tolist()]
+    if kind == "text":
+        return list(votes.tolist())
+    if kind == "labels":
+        return [None if each == NO_VOTE else terms.labels[each] for each in votes.tolist()]
+    return [
+        {terms.labels[c]: round(level / CERTAIN, 6) for c, level in enumerate(row) if level} or None
+        for row in votes.tolist()
+    ]
 
 
 def number(steps: int, step: float) -> float:
     """So many steps of the grid, without the noise of binary fractions.
 
+    >>> from folkmoot.node.account import number
     >>> number(3, 0.1)
     0.3
     """
@@ -377,47 +343,31 @@ def number(steps: int, step: float) -> float:
 # Votes, counted
 
 
-def likeliest(answers: Answers, votes: Ints) -> Ints:
-    """(member, input): votes as labels; of probabilities the likeliest, the first of equals."""
-    if answers != "probabilities":
-        return votes
-    return np.where(there(answers, votes), votes.argmax(axis=2), NO_VOTE)
-
-
-def _own_votes(terms: Terms, votes: Ints | None, place: int | None, asked: int) -> list[Decision]:
-    """First votes of one member, as decisions are told."""
-    if votes is None or place is None:
-        return [None] * asked
-    none = NOTHING if terms.answers == "numbers" else NO_VOTE
-    own = likeliest(terms.answers, votes[place : place + 1])[0].tolist()
-    return [None if each == none else _told(terms, each) for each in own]
-
-
 def _independence(
-    answers: Answers, votes: Ints | None, decided: Sequence[int | None], names: Sequence[str]
+    answers: Answers, votes: Ints | None, decided: Ints | None, names: Sequence[str]
 ) -> tuple[float | None, list[list[str]]]:
     """How many independent votes the members' are worth, and who departs from the decisions together."""
     if votes is None or answers in ("numbers", "text"):
         return None, []
     from folkmoot.comparing.independence import find_independence  # brings scipy's graphs
 
-    answer = np.array([NO_VOTE if each is None else each for each in decided], dtype=np.int64)
+    answer = np.full(votes.shape[1], NO_VOTE) if decided is None else decided
     told = find_independence(likeliest(answers, votes).astype(np.int64), None, answer, names)
     worth = None if told.votes is None else round(told.votes, 2)
     return worth, [list(group) for group in told.groups]
 
 
-def _shares(kind: Answers, votes: Ints | None, decided: Sequence[int | None]) -> list[float | None]:
+def _shares(kind: Answers, votes: Ints | None, decided: Ints | None, asked: int) -> list[float | None]:
     if votes is None or kind in ("numbers", "text"):
-        return [None] * len(decided)
+        return [None] * asked
     flat = likeliest(kind, votes)
     choices, places = ballots(flat)
     counts = count(places, choices.shape[1])
     found: list[float | None] = []
-    for i, own in enumerate(decided):
+    for i, own in enumerate([NO_VOTE] * asked if decided is None else decided.tolist()):
         told = dict(zip(choices[i].tolist(), counts[i].tolist(), strict=True))
         told.pop(NO_VOTE, None)
-        most = told.get(own, 0) if own is not None else max(told.values(), default=0)
+        most = max(told.values(), default=0) if own == NO_VOTE else told.get(own, 0)
         total = sum(told.values())
         found.append(round(most / total, 6) if total else None)
     return found
@@ -506,6 +456,71 @@ def _why_one(found: Held, first: Ints, counted: Ints, kind: Answers) -> str:
 def _count(terms: Terms, column: Ints) -> dict[str, int]:
     labels, many = np.unique(column[column != NO_VOTE], return_counts=True)
     return dict(zip((terms.labels[c] for c in labels.tolist()), many.tolist(), strict=True))
+
+
+# Texts: proposals, choices, and what follows from them
+
+
+class TextsTold(NamedTuple):
+    """Parts of an account; all empty for another motion, and before first votes are agreed."""
+
+    candidates: list[list[CandidateTold]]
+    first_votes: list[dict[str, int | float]]
+    final_votes: list[dict[str, int | float]]
+    shares: list[float | None]
+    why: list[str]  # why an input has no decision, if it has none
+    independence: tuple[float | None, list[list[str]]] | None
+
+
+def texts_told(
+    header: Header,
+    tables: Sequence[Mapping[int, bytes]],
+    coin: bytes,
+    faults: int,
+    names: Sequence[str],
+    decisions: Sequence[Any],
+) -> TextsTold:
+    """Read the agreed tables; ``coin`` is the value of the first poll's commitments."""
+    if header.terms.answers != "text" or header.invites or not tables:
+        return TextsTold([], [], [], [], [], None)
+    choices = tables[1] if len(tables) > 1 else {}
+    judged = verdicts(header, (tables[0], choices), coin, faults)
+    cast = {i: unpack_choices(data, header.inputs) for i, data in sorted(choices.items())}
+    told = []
+    for k, each in enumerate(judged):
+        best = {i: choice.best for i, choices in cast.items() if (choice := choices[k]) is not None}
+        told.append(
+            [
+                CandidateTold(
+                    candidate.text,
+                    [names[i] for i in candidate.proposers],
+                    [names[i] for i, chosen in best.items() if chosen == place],
+                    each.classes[place],
+                )
+                for place, candidate in enumerate(each.candidates)
+            ]
+        )
+    from folkmoot.texts.outcome import independence_of, why_undecided  # brings scipy's graphs
+
+    found_independence = independence_of(judged, names)
+    worth = None if found_independence.votes is None else round(found_independence.votes, 2)
+    return TextsTold(
+        told,
+        [{each.text: len(each.proposers) for each in one.candidates} for one in judged],
+        [{one.text(first): votes for first, votes in one.votes.items()} for one in judged],
+        [_share(one, decision) for one, decision in zip(judged, decisions, strict=True)],
+        [why_undecided(one) for one in judged],
+        (worth, [list(group) for group in found_independence.groups]) if len(tables) > 1 else None,
+    )
+
+
+def _share(found: Verdict, decision: str | None) -> float | None:
+    """Of all choices, the share of the decision, or of the class with most choices if there is none."""
+    total = sum(found.votes.values())
+    if not total:
+        return None
+    named = {found.text(first): votes for first, votes in found.votes.items()}
+    return round(named.get(decision or "", max(named.values())) / total, 6)
 
 
 # Of a certificate alone

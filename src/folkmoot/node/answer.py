@@ -14,7 +14,7 @@ from folkmoot.node.review import answers_of, reviewed
 from folkmoot.node.rules.dawid_skene import dawid_skene
 from folkmoot.node.rules.numbers import median, trimmed_mean
 from folkmoot.node.rules.pools import pool
-from folkmoot.node.rules.votes import Decided, plurality, weighted
+from folkmoot.node.rules.votes import plurality, weighted
 from folkmoot.node.session.header import Header
 from folkmoot.node.session.terms import Terms
 from folkmoot.votes import NO_VOTE
@@ -44,11 +44,11 @@ def answer_of(header: Header, tables: list[dict[int, bytes]], coin: bytes, n: in
         return written.pack(np.where(able, answer, NOTHING))
     if terms.polls == 2:
         decided = plurality(written.table(tables[1], n), least=faults + 1, coin=drawn)
-        return written.pack(_with_first_votes(terms, decided.decision, first, least))
-    return written.pack(_by_rule(terms, first, least, drawn, faults).decision)
+        return written.pack(_with_first_votes(terms, decided, first, least))
+    return written.pack(_by_rule(terms, first, least, drawn, faults))
 
 
-def _by_rule(terms: Terms, first: Ints, least: int, coin: bytes | None, faults: int) -> Decided:
+def _by_rule(terms: Terms, first: Ints, least: int, coin: bytes | None, faults: int) -> Ints:
     if terms.answers == "probabilities":
         rule = cast("Literal['mean', 'log']", terms.used_rule)
         known = there("probabilities", first)

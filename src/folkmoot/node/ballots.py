@@ -106,14 +106,6 @@ class Ballots:
             return -(-self.inputs * self.classes.bit_length() // 8)
         return self.inputs * (8 if self.answers == "numbers" else self.classes)
 
-    def is_ballot(self, data: bytes) -> bool:
-        """Whether these bytes are votes."""
-        try:
-            self.unpack(data)
-        except ValueError:
-            return False
-        return True
-
     def complete(self, data: bytes) -> bool:
         """Whether there is a vote on every input; ValueError if these are no votes."""
         return bool(there(self.answers, self.unpack(data)[None]).all())
@@ -130,6 +122,20 @@ def there(answers: Answers, table: Array) -> Bools:
     if answers == "text":
         return np.asarray(table != None, dtype=bool)  # noqa: E711
     return np.asarray(table != NOTHING) if answers == "numbers" else np.asarray(table.sum(axis=2) > 0)
+
+
+def likeliest(answers: Answers, votes: Ints) -> Ints:
+    """(member, input): votes as labels; of probabilities the likeliest, the first of equals."""
+    if answers != "probabilities":
+        return votes
+    return np.where(there(answers, votes), votes.argmax(axis=2), NO_VOTE)
+
+
+def shares_of(votes: Array) -> dict[int, float]:
+    """Of all votes for labels, the share of each label that has any."""
+    known = votes[votes != NO_VOTE].astype(np.int64)
+    many = np.bincount(known, minlength=1)
+    return {i: round(int(many[i]) / len(known), 6) for i in np.flatnonzero(many).tolist()}
 
 
 def levels_of(chances: Floats) -> Ints:

@@ -38,15 +38,13 @@ from folkmoot.node.session.sets import (
 from folkmoot.node.session.statement import (
     MOST_MEMBERS,
     NIL,
-    NO_ROUND,
-    Kind,
     Members,
-    Place,
+    Quorum,
     Round,
     Signature,
+    Signatures,
     asked,
     commitment,
-    words,
 )
 
 MOST_BYTES: Final = 1 << 28  # of a certificate
@@ -67,7 +65,7 @@ class Agreed(_Part, frozen=True):
 
     set: bytes
     round: Round
-    precommits: Annotated[tuple[tuple[Place, Signature], ...], _MANY]  # by place
+    precommits: Annotated[Signatures, _MANY]
 
 
 class Opened(_Part, frozen=True):
@@ -130,7 +128,7 @@ def certificate_of(motion: Motion, signature: bytes) -> bytes:
         raise ValueError("a motion has a certificate once it is decided: this one is not")
     polls = []
     for poll in motion.polls:
-        agreed = [_agreed(stage, motion.members) for stage in poll.agreements]
+        agreed = [_agreed(stage) for stage in poll.agreements]
         shown = [poll.reveals[i] for i in sorted(poll.table or {})]
         polls.append(PollProof(agreed[0], agreed[1], tuple(Opened(each.salt, each.votes) for each in shown)))
     found = Certificate(
@@ -139,12 +137,10 @@ def certificate_of(motion: Motion, signature: bytes) -> bytes:
     return encoded(found)
 
 
-def _agreed(stage: Agreement, members: Members) -> Agreed:
+def _agreed(stage: Agreement) -> Agreed:
     if stage.decided is None:
         raise ValueError("a poll must be decided")
-    quorum = sorted(stage.certificate, key=lambda said: said.member)[: members.quorum]
-    signed = tuple((said.member, said.signature) for said in quorum)
-    return Agreed(stage.bodies[stage.decided], quorum[0].round, signed)
+    return Agreed(stage.bodies[stage.decided], stage.quorum.round, stage.quorum.precommits)
 
 
 def encoded(certificate: Certificate) -> bytes:
@@ -170,24 +166,8 @@ def read_certificate(data: bytes) -> Certificate:
 def verify(data: bytes, roster: Roster, *, answer: bytes | None = None) -> Outcome:
     """The contents of a certificate, all of it checked and the answer computed from the votes.
 
-    Parameters
-    ----------
-    data : bytes
-        A certificate, to the last byte as it was written.
-    roster : Roster
-        The members whose keys must have signed it.
-    answer : bytes or None
-        The answer, where whoever made the certificate has just computed it from the same votes.
-
-    Returns
-    -------
-    Outcome
-        The motion, its votes and its answer.
-
-    Raises
-    ------
-    ValueError
-        If anything in it does not hold; the message says what.
+    ``roster`` has the members whose keys must have signed it. ``answer`` is given where whoever made the
+    certificate has just computed it from the same votes. ValueError, with what, if anything does not hold.
     """
     found = read_certificate(data)
     motion, header = _asked(found, roster)
@@ -276,20 +256,9 @@ class _Where:
         """Precommits of just a quorum of different members to one set in one round; the set's hash."""
         if len(agreed.set) > most_bytes(self.members.n):
             raise ValueError(f"the set of {what} has too many bytes for {self.members.n} members")
-        places = [place for place, _ in agreed.precommits]
-        if len(places) != self.members.quorum or places != sorted(set(places)):
-            raise ValueError(
-                f"{what} must have the precommits of {self.members.quorum} different members in order: "
-                f"got {len(places)}"
-            )
-        if places[-1] >= self.members.n:
-            raise ValueError(f"{what} were precommitted by member {places[-1]} of {self.members.n}")
         value = value_of(self.motion, self.number, stage, agreed.set)
-        slot = Kind.PRECOMMIT, self.number, stage, agreed.round
-        for place, signature in agreed.precommits:
-            said = words(self.motion, place, slot, NO_ROUND, value)
-            if not self.members.verify(place, said, signature):
-                raise ValueError(f"{what} were not precommitted by {self.roster[place].name}, as it says")
+        quorum = Quorum(agreed.round, agreed.precommits)
+        quorum.check(self.members, self.motion, (self.number, stage), value, what, self.roster.names)
         return value
 
     def _votes(self, agreed: Commitments, shown: Revealed, opened: Sequence[Opened]) -> dict[int, bytes]:

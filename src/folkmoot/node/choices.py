@@ -42,15 +42,6 @@ def unpack_choices(data: bytes, inputs: int) -> list[Choice | None]:
     return [None if each is None else Choice(*each) for each in found]
 
 
-def are_choices(data: bytes, inputs: int) -> bool:
-    """Whether these bytes are choices."""
-    try:
-        unpack_choices(data, inputs)
-    except ValueError:
-        return False
-    return True
-
-
 def proposals(header: Header, table: Mapping[int, bytes], coin: bytes) -> list[tuple[Candidate, ...]]:
     """The candidates of each input; ``coin`` is the value of the first poll's commitments."""
     form = Ballots("text", header.inputs)

@@ -35,7 +35,7 @@ class NodeAwayError(ValueError):
 
     Examples
     --------
-    >>> from folkmoot.node.client import NodeAwayError
+    >>> from folkmoot import NodeAwayError
     >>> issubclass(NodeAwayError, ValueError)
     True
     """
@@ -53,7 +53,7 @@ class NodeRefusal(ValueError):  # noqa: N818 (not a mistake of this program)
 
     Examples
     --------
-    >>> from folkmoot.node.client import NodeRefusal
+    >>> from folkmoot import NodeRefusal
     >>> NodeRefusal(404, "there is no such motion").status
     404
     """
@@ -131,7 +131,7 @@ class Client:
 
     Examples
     --------
-    >>> from folkmoot.node.client import Client
+    >>> from folkmoot import Client
     >>> client = Client("north")  # doctest: +SKIP
     >>> client.ask([[1.0, 2.0], [3.0, 4.0]], seconds="10s").decisions  # doctest: +SKIP
     ['yes', 'no']

@@ -11,11 +11,11 @@ from typing import Final, cast
 
 import numpy as np
 
-from folkmoot.aggregation import FinalVotes, HoldoutTrust, Known, OwnAggregation, PeerReview, Rows
-from folkmoot.aggregation.interface import Kind
+from folkmoot.aggregation import HoldoutTrust, Known, PeerReview, Rows
+from folkmoot.aggregation.interface import FinalVotes, Kind, OwnAggregation
 from folkmoot.aggregation.own import Finals
 from folkmoot.arrays import Array, Bools, Floats, Ints
-from folkmoot.node.ballots import CERTAIN, on_grid, there
+from folkmoot.node.ballots import CERTAIN, likeliest, on_grid, there
 from folkmoot.node.review import Reviewed, ballots_of, reviewed
 from folkmoot.node.rules.numbers import MOST
 from folkmoot.node.session.header import Header
@@ -34,40 +34,26 @@ def _none() -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """Knowledge of this member alone. Labels are numbered as in the motion; no vote is -1 or NaN.
-
-    Parameters
-    ----------
-    said, truth : ndarray, shape (row,)
-        What its own model said of rows that it held out, and what is right.
-    record, record_truth : ndarray, shapes (member, row) and (row,)
-        The first votes of all members of the moot on inputs of earlier motions whose truth it was told, and
-        the truth.
+    """Knowledge of this member alone. Labels are numbered as in the motion, -1 is no vote; NaN is no
+    number.
     """
 
+    # What its own model said of rows that it held out, and what is right.
     said: Array = field(default_factory=_none)
     truth: Array = field(default_factory=_none)
+    # The first votes of all members of the moot on inputs of earlier motions whose truth it was told,
+    # and the truth.
     record: Array | None = None
     record_truth: Array = field(default_factory=_none)
 
 
 @dataclass(frozen=True, eq=False)
 class OwnVotes:
-    """Final votes of one member.
+    """Final votes of one member."""
 
-    Parameters
-    ----------
-    ballot : bytes
-        Its votes in the second poll.
-    weights : ndarray of float, shape (member,)
-        The weight of each first vote for it.
-    why : str or None
-        Why it took the plurality of first votes instead, if it did.
-    """
-
-    ballot: bytes
-    weights: Floats
-    why: str | None
+    ballot: bytes  # what it votes in the second poll
+    weights: Floats  # what each first vote counted for it
+    why: str | None  # why it took the plurality of first votes instead, if it did
 
 
 def final_votes(
@@ -117,7 +103,9 @@ def _decided(
             return found, None
         reasons.append(f"peer review: {found.fell_back[me]}")
     if len(knowledge.truth):
-        flat = table if terms.answers != "probabilities" else _likeliest(table)
+        flat = table
+        if terms.answers == "probabilities" and first.asked is not None:
+            flat = likeliest(terms.answers, first.asked)
         held = _held(terms, n, me, knowledge)
         found = _by(HoldoutTrust(), flat, _joined(held, record if _fits(record, flat) else None), me, terms)
         if me not in found.fell_back:
@@ -212,8 +200,3 @@ def _joined(one: Rows | None, other: Rows | None) -> Rows | None:
         np.concatenate([one.truth, other.truth]),
         np.concatenate([one.owner, other.owner]),
     )
-
-
-def _likeliest(table: Floats) -> Ints:
-    known = ~np.isnan(table).any(axis=2)
-    return np.where(known, np.nan_to_num(table).argmax(axis=2), NO_VOTE)

@@ -1,7 +1,7 @@
 """A finished motion as a page that plays what one node knows of it: docs/watch.md.
 
-First and final votes are those that the moot agreed on. Questions between members in a talk are neither
-signed nor kept, so none are shown.
+First and final votes are those that the moot agreed on. Queries of members in rounds are
+neither signed nor kept, so none are shown.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from typing import Any, Final
 import numpy as np
 
 from folkmoot.arrays import Ints
-from folkmoot.node.account import Held, account_of, likeliest
+from folkmoot.node.account import Held, account_of
+from folkmoot.node.ballots import likeliest
 from folkmoot.node.evidence import what_of
 from folkmoot.outcome import Turns
-from folkmoot.player.form import Input, ShownMoot, ShownRun, closest_first
+from folkmoot.player.form import Input, PlayedMoot, PlayedRun, closest_first
 from folkmoot.player.page import player_data, player_page
 from folkmoot.votes import NO_VOTE
 
@@ -38,18 +39,19 @@ def motion_page(found: Held) -> str:
     decisions = np.array([number.get(str(each), NO_VOTE) for each in account.decisions])
     chosen = closest_first([(first, decisions)], len(terms.labels))[:_SHOWN]
     told = {i: number[label] for i, label in stored.truths.items()}
-    moot = ShownMoot(
+    moot = PlayedMoot(
         name=f"motion {name}",
         rule=_rule(account.rule, terms.protocol, found.final),
         names=stored.names,
         honest=np.isin(np.arange(len(stored.names)), sorted(found.tables[0])),
-        talks=[
-            ShownRun(first[:, i], Turns.none(len(terms.labels)), int(decisions[i]), end[:, i]) for i in chosen
+        runs=[
+            PlayedRun(first[:, i], Turns.none(len(terms.labels)), int(decisions[i]), end[:, i])
+            for i in chosen
         ],
         inputs=account.inputs,
         undecided=account.undecided,
         right=float(np.mean([decisions[i] == truth for i, truth in told.items()])) if told else None,
-        liars={who: what_of(each) for who, each in stored.evidence.items()},
+        malicious={who: what_of(each) for who, each in stored.evidence.items()},
     )
     data: dict[str, Any] = player_data(
         list(terms.labels),

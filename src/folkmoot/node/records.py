@@ -13,7 +13,8 @@ from typing import Final
 import numpy as np
 
 from folkmoot.arrays import Ints
-from folkmoot.node.account import held, likeliest
+from folkmoot.node.account import held
+from folkmoot.node.ballots import likeliest
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.own import Knowledge
 from folkmoot.node.rosters.chronicle import Renewals

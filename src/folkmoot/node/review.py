@@ -20,7 +20,7 @@ import numpy as np
 
 from folkmoot.arrays import Array, Ints
 from folkmoot.node.ballots import Ballots
-from folkmoot.node.choices import are_choices
+from folkmoot.node.choices import unpack_choices
 from folkmoot.node.session.header import MOST_INPUTS, Header
 from folkmoot.node.session.terms import MOST_ROWS
 
@@ -90,20 +90,21 @@ def judge_of(header: Header, poll: int, n: int) -> Callable[[int, bytes], bool]:
     if header.invites:
         size = SEALED_MORE + rows_size(header)
         return lambda _, data: len(data) in (0, size)
-    if poll == 0 and header.rows:
-        return lambda member, data: not data or _is_first(header, n, member, data)
-    if poll == 1 and header.terms.answers == "text":
-        return lambda _, data: are_choices(data, header.inputs)
     form = ballots_of(header, poll)
-    return lambda _, data: form.is_ballot(data)
 
+    def is_ballot(member: int, data: bytes) -> bool:
+        try:
+            if poll == 0 and header.rows:
+                read_first(data).check(header, n, member)
+            elif poll == 1 and form.answers == "text":
+                unpack_choices(data, header.inputs)
+            else:
+                form.unpack(data)
+        except ValueError:
+            return not data
+        return True
 
-def _is_first(header: Header, n: int, member: int, data: bytes) -> bool:
-    try:
-        read_first(data).check(header, n, member)
-    except ValueError:
-        return False
-    return True
+    return is_ballot
 
 
 def read_first(data: bytes) -> FirstVotes:
@@ -203,25 +204,16 @@ def own_rows(batch: Array, rows: Array, truths: Sequence[int]) -> dict[int, int]
 
 @dataclass(frozen=True, eq=False)
 class Reviewed:
-    """A table of first votes, taken apart.
+    """A table of first votes, taken apart."""
 
-    Parameters
-    ----------
-    asked : ndarray or None
-        (member, asked input, ...): votes on the asker's inputs, in its own order. None if the asker did not
-        reveal the order: then nobody knows which they are.
-    rows : ndarray
-        (member, row, ...): votes on validation rows.
-    truth, owner : ndarray of int, shape (row,)
-        What its owner says of each row, and whose it is.
-    asked_at, rows_at : ndarray of int, optional
-        Where the asker's inputs, and validation rows, stand among all inputs.
-    """
-
+    # (member, asked input, ...): votes on the asker's inputs, in its own order. None if the asker did
+    # not reveal the order: then nobody knows which they are.
     asked: Ints | None
-    rows: Ints
+    rows: Ints  # (member, row, ...): votes on validation rows
+    # What its owner says of each row, and whose it is.
     truth: Ints
     owner: Ints
+    # Where the asker's inputs, and validation rows, stand among all inputs.
     asked_at: Ints | None = None
     rows_at: Ints | None = None
 

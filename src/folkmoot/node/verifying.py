@@ -108,26 +108,11 @@ def kind_of(data: bytes, name: str = "the file") -> Kind:
 
 
 def verify(data: bytes, roster: Roster, *, earlier: bytes | None = None) -> Verified:
-    """Check a file with a roster alone.
+    """What a file is and shows, checked with a roster alone; ``str`` of it is one sentence.
 
-    Parameters
-    ----------
-    data : bytes
-        The file, to the last byte as it was written.
-    roster : Roster
-        The members whose keys must have signed it; of a roster that replaces another, that other one.
-    earlier : bytes or None
-        Of an audit log: an earlier one of the same node, from which it must go on.
-
-    Returns
-    -------
-    Motion, Proven, Log or Succeeds
-        What the file is, and what it shows; ``str`` of it is one sentence.
-
-    Raises
-    ------
-    ValueError
-        If anything in it does not hold; the message says what.
+    The roster has the members whose keys must have signed it; of a roster that replaces another, it is that
+    other one. ``earlier`` is an earlier audit log of the same node, which this one continues. ValueError
+    of one line if anything does not hold.
     """
     if len(data) > MOST_BYTES:
         raise ValueError(f"a file must have at most {MOST_BYTES:,} bytes: got {len(data):,}")

@@ -11,14 +11,11 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from folkmoot.arrays import Ints
 from folkmoot.files.terminal import printable
-from folkmoot.node.account import Account, Decision, Held, account_of, number
+from folkmoot.node.account import Account, Decision, Held, account_of, told_votes
 from folkmoot.node.answer import answer_of
-from folkmoot.node.ballots import CERTAIN, NOTHING
 from folkmoot.node.certificate import coin_of
 from folkmoot.node.session.terms import Answers
-from folkmoot.votes import NO_VOTE
 
 Vote: TypeAlias = str | float | dict[str, float] | None  # a label, a number, or probabilities
 _DIGITS: Final = 3  # of probabilities in text
@@ -106,10 +103,10 @@ def why(found: Held, place: int) -> Why:
     account = account_of(found)
     terms = header.terms
     weights = terms.weights if terms.used_rule == "weighted" else ()
-    asked = None if found.first is None else found.first.asked
-    first = _votes(terms.answers, asked, place, terms.labels, terms.step, len(stored.names))
+    asked, n = None if found.first is None else found.first.asked, len(stored.names)
+    first: list[Vote] = told_votes(terms.answers, terms, None if asked is None else asked[:, place], n)
     kind: Answers = "labels" if terms.answers == "probabilities" else terms.answers
-    final = _votes(kind, found.final, place, terms.labels, terms.step, len(stored.names))
+    final = told_votes(kind, terms, None if found.final is None else found.final[:, place], n)
     if terms.answers == "text" and account.candidates:
         chosen = {name: each.text for each in account.candidates[place] for name in each.chosen_by}
         final = [chosen.get(name) for name in stored.names]
@@ -135,24 +132,6 @@ def _holds(found: Held) -> bool | None:
     coin = coin_of(stored.certificate)
     answer = answer_of(stored.header, found.tables, coin, len(stored.names), stored.faults)
     return answer == stored.answer
-
-
-def _votes(
-    kind: Answers, votes: Ints | None, place: int, labels: Sequence[str], step: float, n: int
-) -> list[Vote]:
-    if votes is None:
-        return [None] * n
-    column = votes[:, place]
-    if kind == "numbers":
-        return [None if each == NOTHING else number(each, step) for each in column.tolist()]
-    if kind == "text":
-        return list(column.tolist())
-    if kind == "labels":
-        return [None if each == NO_VOTE else labels[each] for each in column.tolist()]
-    return [
-        {labels[c]: round(level / CERTAIN, 6) for c, level in enumerate(row) if level} or None
-        for row in column.tolist()
-    ]
 
 
 def _note(account: Account, name: str) -> str:

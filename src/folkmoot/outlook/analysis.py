@@ -14,7 +14,7 @@ from folkmoot.outlook.system import QuorumSystem
 Nodes = frozenset[str]
 Result = TypeVar("Result")
 
-FEW: Final = 2  # so many liars or absences should be needed
+FEW: Final = 2  # that must lie or be absent, at least
 ENOUGH: Final = 4  # of whom any three decide: one may lie, or be away
 
 
@@ -27,7 +27,7 @@ class Analysis:
     Parameters
     ----------
     nodes : int
-        How many there are.
+        The number of nodes.
     in_quorums : int
         How many of them are in some quorum; the others can never decide.
     searched : int
@@ -38,7 +38,7 @@ class Analysis:
         Two quorums that share nobody, if there are such.
     minimal_quorums, blocking_sets, splitting_sets : list of frozenset, or None
         All minimal ones, the smallest first.
-    liars : list of frozenset, or None
+    misstating_sets : list of frozenset, or None
         Sets no larger than the smallest splitting set that hold none. They split the others all the same if
         they lie about their own quorum sets as well.
     top_tier : frozenset or None
@@ -46,7 +46,7 @@ class Analysis:
     advice : list of str
         Advice, in words; each change was tried out on the system.
     seconds : float
-        How long it took.
+        The time it took, in seconds.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Analysis:
     minimal_quorums: list[Nodes] | None
     blocking_sets: list[Nodes] | None
     splitting_sets: list[Nodes] | None
-    liars: list[Nodes] | None
+    misstating_sets: list[Nodes] | None
     top_tier: Nodes | None
     advice: list[str] = field(default_factory=list)
     seconds: float = 0.0
@@ -73,7 +73,7 @@ class Analysis:
     @property
     def finished(self) -> bool:
         """Whether nothing was left open."""
-        lists = (self.minimal_quorums, self.blocking_sets, self.splitting_sets, self.liars)
+        lists = (self.minimal_quorums, self.blocking_sets, self.splitting_sets, self.misstating_sets)
         return self.quorum_intersection is not None and all(each is not None for each in lists)
 
     def to_dict(self) -> dict[str, Any]:
@@ -91,7 +91,7 @@ class Analysis:
             "minimal_quorums": listed(self.minimal_quorums),
             "blocking_sets": listed(self.blocking_sets),
             "splitting_sets": listed(self.splitting_sets),
-            "liars": listed(self.liars),
+            "liars": listed(self.misstating_sets),
             "top_tier": None if self.top_tier is None else sorted(self.top_tier),
             "finished": self.finished,
             "advice": self.advice,
@@ -111,12 +111,12 @@ def analyse(
     seconds : float, optional
         How long all searches may take together; what is not finished is None in the result.
     title : callable
-        Names of nodes in advice.
+        The title of a node in advice, by its name here.
 
     Returns
     -------
     Analysis
-        What was found, and advice.
+        The findings, and advice.
 
     Examples
     --------
@@ -145,12 +145,12 @@ def analyse(
     blocking, _ = attempt(system.minimal_blocking_sets)
     splitting, _ = attempt(system.minimal_splitting_sets)
     quorums, _ = attempt(system.minimal_quorums)
-    liars = None
+    misstating = None
     if splitting is not None:
         most = len(splitting[0]) if splitting else FEW
-        liars, _ = attempt(lambda seconds: system.smallest_liars(most, seconds=seconds))
-        if liars is not None:
-            liars = [each for each in liars if not any(known <= each for known in splitting)]
+        misstating, _ = attempt(lambda seconds: system.smallest_misstating(most, seconds=seconds))
+        if misstating is not None:
+            misstating = [each for each in misstating if not any(known <= each for known in splitting)]
     found = Analysis(
         nodes=len(system),
         in_quorums=len(alive),
@@ -160,7 +160,7 @@ def analyse(
         minimal_quorums=quorums,
         blocking_sets=blocking,
         splitting_sets=splitting,
-        liars=liars,
+        misstating_sets=misstating,
         top_tier=None if quorums is None else frozenset().union(*quorums),
     )
     advice = _advice(system, found, attempt, title)
@@ -170,7 +170,7 @@ def analyse(
 def _advice(
     system: QuorumSystem, found: Analysis, attempt: Callable[..., Any], title: Callable[[str], str]
 ) -> list[str]:
-    """What to change: said only where it was tried out on the system and helps."""
+    """Changes that were tried on the system and help."""
     lines = []
     if found.disjoint is not None:
         one, two = (", ".join(sorted(title(name) for name in each)) for each in found.disjoint)
@@ -178,7 +178,9 @@ def _advice(
             f"nobody in the quorum ({one}) waits for anybody in ({two}): "
             "raise thresholds in one of them, or name members of the other"
         )
-    weakest = min((len(each) for each in [*(found.splitting_sets or []), *(found.liars or [])]), default=None)
+    weakest = min(
+        (len(each) for each in [*(found.splitting_sets or []), *(found.misstating_sets or [])]), default=None
+    )
     if weakest is None or weakest >= FEW or not found.top_tier or len(found.top_tier) < FEW:
         return lines
     tier = sorted(found.top_tier)
@@ -196,7 +198,7 @@ def _advice(
             ]
     if many < ENOUGH:
         lines.append(
-            f"{many} nodes decide, too few to bear a liar and an absence: take in {ENOUGH - many} more, "
-            f"and let each of the {ENOUGH} take any {ENOUGH - 1} of them"
+            f"{many} nodes decide, too few to bear a malicious node and an absent one: "
+            f"take in {ENOUGH - many} more, and let each of the {ENOUGH} take any {ENOUGH - 1} of them"
         )
     return lines

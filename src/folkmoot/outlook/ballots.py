@@ -9,8 +9,8 @@ input a node then speaks of *ballots*, a counter n = 1, 2, ... and a label x. It
 - ``committed``: I have accepted that (n, x) is committed;
 
 and it *decides* x (it has confirmed the ballot) when all of a quorum that it belongs to has accepted (n, x)
-as committed. To prepare (n, x) contradicts to commit (m, y) if y is another label and m <= n. Whoever says
-a later one of the four says the earlier ones as well.
+as committed. To prepare (n, x) contradicts to commit (m, y) if y is another label and m <= n. To state
+a later one of the four is to state the earlier ones as well.
 
 **Accept.** A node accepts what all of a quorum that it belongs to votes for or has accepted. It also accepts
 what a set that blocks it has accepted (then somebody in it who is not faulty has). It accepts nothing that
@@ -50,7 +50,7 @@ from typing import Any, Final, Literal, Self, TypeAlias
 
 import numpy as np
 
-from folkmoot.arrays import Array, Bools, Colours, Floats, Ints
+from folkmoot.arrays import Array, Bools, Classes, Floats, Ints
 
 NONE: Final = -1
 Phase: TypeAlias = Literal["prepare", "prepared", "commit", "committed"]
@@ -70,13 +70,13 @@ def patience(counter: Ints) -> Ints:
 class StatedBallots:
     """Statements of nodes on each input: a label, or NONE, for each phase and counter.
 
-    ``said[COMMIT, n - 1]`` is what they vote to commit at counter n.
+    ``statements[COMMIT, n - 1]`` is what they vote to commit at counter n.
     """
 
-    said: Colours  # (phase, counter, node, input)
+    statements: Classes  # (phase, counter, node, input)
     counter: Ints  # (node, input): the last at which it voted, 0 before
-    wanted: Colours  # (node, input): what it would have the others vote for
-    decided: Colours  # (node, input)
+    wanted: Classes  # (node, input): what it would have the others vote for
+    decided: Classes  # (node, input)
 
     @classmethod
     def none(cls, counters: int, nodes: int, inputs: int) -> Self:
@@ -88,7 +88,7 @@ class StatedBallots:
     @classmethod
     def like(cls, other: StatedBallots) -> Self:
         """Nothing is said yet by as many on as many inputs."""
-        return cls.none(other.said.shape[1], *other.counter.shape)
+        return cls.none(other.statements.shape[1], *other.counter.shape)
 
     def part(self, rows: Any = slice(None), inputs: Any = slice(None)) -> StatedBallots:
         """A copy of what some nodes say on some of the inputs."""
@@ -101,63 +101,63 @@ class StatedBallots:
 
     def says(self, phase: Phase, counter: int, label: int) -> Bools:
         """(node, input): who says this, or more than this."""
-        said: Bools = (self.said[PHASES.index(phase) :, counter - 1] == label).any(axis=0)
+        said: Bools = (self.statements[PHASES.index(phase) :, counter - 1] == label).any(axis=0)
         return said
 
     def named(self) -> list[tuple[int, int]]:
         """The ballots (counter, label) that anybody speaks of."""
         found = []
         for counter in self._used():
-            many = np.bincount(self.said[:, counter].ravel() + 1)
+            many = np.bincount(self.statements[:, counter].ravel() + 1)
             found += [(counter + 1, int(label)) for label in np.flatnonzero(many[1:])]
         return found
 
     def _used(self) -> list[int]:
         """The counters, from 0, at which anybody has said anything: few of all that there may be."""
-        used: list[int] = np.flatnonzero((self.said != NONE).any(axis=(0, 2, 3))).tolist()
+        used: list[int] = np.flatnonzero((self.statements != NONE).any(axis=(0, 2, 3))).tolist()
         return used
 
     def votes_for(self, label: int) -> Bools:
         """(node, input): who votes for the label at some counter."""
-        said: Bools = (self.said == label).any(axis=(0, 1))
+        said: Bools = (self.statements == label).any(axis=(0, 1))
         return said
 
     # ---- accepting, and votes to commit --------------------------------------------------------
 
     def accept_prepared(self, counter: int, label: int, enough: Bools) -> Bools:
         """Accept that (counter, label) is prepared, where there is evidence enough; who did so now."""
-        prepared = self.said[PREPARED, counter - 1]
-        against = _others(self.said[COMMITTED, :counter], label)
+        prepared = self.statements[PREPARED, counter - 1]
+        against = _others(self.statements[COMMITTED, :counter], label)
         return _say(prepared, label, enough & (prepared == NONE) & ~against)
 
     def vote_commit(self, counter: int, label: int, enough: Bools) -> Bools:
         """Vote to commit (counter, label), where there is evidence enough; who did so now."""
-        commit = self.said[COMMIT, counter - 1]
-        against = _others(self.said[PREPARE, counter - 1 :], label)
-        against |= _others(self.said[PREPARED, counter - 1 :], label)
-        own = self.said[PREPARED, counter - 1] == label
+        commit = self.statements[COMMIT, counter - 1]
+        against = _others(self.statements[PREPARE, counter - 1 :], label)
+        against |= _others(self.statements[PREPARED, counter - 1 :], label)
+        own = self.statements[PREPARED, counter - 1] == label
         return _say(commit, label, enough & own & (commit == NONE) & ~against)
 
     def accept_committed(self, counter: int, label: int, enough: Bools) -> Bools:
         """Accept that (counter, label) is committed, where there is evidence enough; who did so now."""
-        committed = self.said[COMMITTED, counter - 1]
-        against = _others(self.said[PREPARED, counter - 1 :], label)
+        committed = self.statements[COMMITTED, counter - 1]
+        against = _others(self.statements[PREPARED, counter - 1 :], label)
         return _say(committed, label, enough & (committed == NONE) & ~against)
 
     def decide(self, label: int, enough: Bools) -> Bools:
         """Decide the label, where there is evidence enough; who did so now."""
         return _say(self.decided, label, enough & (self.decided == NONE))
 
-    def advance(self, heard_of: Iterable[tuple[int, int]], quorum: Evidence, block: Evidence) -> bool:
+    def advance(self, ballots_named: Iterable[tuple[int, int]], quorum: Evidence, block: Evidence) -> bool:
         """Every rule but votes to prepare, once, for these ballots (counter, label); whether any was new."""
         new = False
-        for counter, label in heard_of:
+        for counter, label in ballots_named:
             for fired in self._rules(counter, label, quorum, block):
                 new = new or bool(fired.any())
         return new
 
     def _rules(self, counter: int, label: int, quorum: Evidence, block: Evidence) -> Iterator[Bools]:
-        at, (_, prepared, commit, committed) = (counter, label), self.said[:, counter - 1]
+        at, (_, prepared, commit, committed) = (counter, label), self.statements[:, counter - 1]
         # Evidence takes long, and is looked for only where somebody has not said so yet.
         if (self.decided == NONE).any():
             yield self.decide(label, quorum("committed", *at))
@@ -170,17 +170,17 @@ class StatedBallots:
 
     # ---- votes to prepare ----------------------------------------------------------------------
 
-    def locked(self) -> Colours:
+    def locked(self) -> Classes:
         """(node, input): the label that a node must go on voting for, or NONE."""
         lock = np.full(self.decided.shape, NONE, dtype=np.int8)
         for counter in self._used():
-            _, prepared, commit, committed = self.said[:, counter]
+            _, prepared, commit, committed = self.statements[:, counter]
             for said in (commit, committed):
                 lock = np.where(said != NONE, said, lock)
             lock = np.where((prepared != NONE) & (prepared != lock), NONE, lock).astype(np.int8)
         return lock
 
-    def want(self, preferred: Colours) -> None:
+    def want(self, preferred: Classes) -> None:
         """Say what one would have the others vote for: the label it is locked on, else what it prefers."""
         lock = self.locked()
         self.wanted = np.where(lock != NONE, lock, preferred).astype(np.int8)
@@ -192,26 +192,26 @@ class StatedBallots:
         """
         lock = self.locked()
         label = np.where(lock != NONE, lock, free)
-        at = self.said[PREPARE, counter - 1]
+        at = self.statements[PREPARE, counter - 1]
         late = (self.counter == counter) & (at == NONE)
         now = when & ((self.counter < counter) | late) & (self.decided == NONE)
         at[now] = label[now]
         self.counter[now] = counter
 
 
-def preferred(qualified: Bools, scores: Floats, own: Colours) -> Colours:
+def preferred(qualified: Bools, scores: Floats, own: Classes) -> Classes:
     """(node, input): of the labels that qualify (label, node, input) the one of the highest score, or NONE.
 
-    If several are level it is the node's own first vote, if it is one of them, else the first of them.
+    Where several are tied it is the node's own first vote, if it is one of them, else the first of them.
     """
     best = np.where(qualified, scores, -np.inf)
-    level = qualified & (best == best.max(axis=0))
-    mine = level & (np.arange(len(scores))[:, None, None] == own)
-    choice = np.where(mine.any(axis=0), mine.argmax(axis=0), level.argmax(axis=0))
-    return np.where(level.any(axis=0), choice, NONE).astype(np.int8)
+    tied = qualified & (best == best.max(axis=0))
+    mine = tied & (np.arange(len(scores))[:, None, None] == own)
+    choice = np.where(mine.any(axis=0), mine.argmax(axis=0), tied.argmax(axis=0))
+    return np.where(tied.any(axis=0), choice, NONE).astype(np.int8)
 
 
-def wanted_by_first(counter: int, named: Bools, wanted: Colours) -> Colours:
+def wanted_by_first(counter: int, named: Bools, wanted: Classes) -> Classes:
     """(node, input): what this counter's first node wants, as each node sees it; NONE if nobody wants
     anything.
 
@@ -228,12 +228,12 @@ def wanted_by_first(counter: int, named: Bools, wanted: Colours) -> Colours:
     return result
 
 
-def _others(said: Colours, label: int) -> Bools:
+def _others(said: Classes, label: int) -> Bools:
     """(node, input): whether any of these counters has another label."""
     found: Bools = ((said != NONE) & (said != label)).any(axis=0)
     return found
 
 
-def _say(what: Colours, label: int, when: Bools) -> Bools:
+def _say(what: Classes, label: int, when: Bools) -> Bools:
     what[when] = label
     return when

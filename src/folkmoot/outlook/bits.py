@@ -65,7 +65,7 @@ def compiled(names: Sequence[str], sets: Sequence[QuorumSet | None]) -> list[Com
 
 
 class Bits:
-    """The quorum sets of ``everyone``: those gone agree to anything, as liars may, and all others to nothing.
+    """The quorum sets of ``everyone``: those gone agree to anything, all others to nothing.
 
     Nodes with the same set are looked at together.
     """

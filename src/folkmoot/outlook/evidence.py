@@ -1,4 +1,4 @@
-"""Satisfied quorum sets, for many inputs at once: the sets as a matrix, and what was heard as evidence."""
+"""Quorum sets as a matrix, for many inputs at once, and received statements as evidence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from folkmoot.arrays import Bools, Colours, Ints
+from folkmoot.arrays import Bools, Classes, Ints
 from folkmoot.outlook.ballots import Phase, StatedBallots
 from folkmoot.outlook.quorum_set import QuorumSet
 
@@ -69,7 +69,7 @@ class ListeningNode:
 
 
 def _where_any(present: Bools, asked: Callable[[Bools], Bools]) -> Bools:
-    """What is asked about the inputs on which anybody is present; no elsewhere."""
+    """The answer for inputs on which anybody is present; False elsewhere."""
     found, where = np.zeros_like(present), present.any(axis=0)
     if where.any():
         found[:, where] = asked(present[:, where])
@@ -77,15 +77,15 @@ def _where_any(present: Bools, asked: Callable[[Bools], Bools]) -> Bools:
 
 
 @dataclass
-class HeardStatements:
-    """Statements that some nodes (``rows``) have heard from everybody, all of them the same."""
+class ReceivedStatements:
+    """The statements that some nodes (``rows``) have received, the same for all of them."""
 
     listening: ListeningNode
-    rows: Ints  # which nodes have heard it
-    there: Bools  # (row, input): where they take part, and can conclude anything
-    first: Colours  # (node, input): first votes
+    rows: Ints  # the receiving nodes
+    there: Bools  # (row, input): whether they take part
+    first: Classes  # (node, input): first votes
     ballots: StatedBallots  # of all nodes
-    free: Bools  # (node,): whose own sets bind nobody: liars, who show whatever set they like
+    free: Bools  # (node,): whether its set binds nobody: a malicious node claims any set
 
     def quorum(self, phase: Phase, counter: int, label: int) -> Bools:
         """(row, input): whether all of a quorum that it belongs to says so."""

@@ -1,8 +1,8 @@
 """Federated Byzantine agreement (FBA) by quorum sets, simulated: messages of all to all in rounds.
 
-In a round each participant hears what has arrived and draws its conclusions by the rules of ``ballots.py``.
-It sends its new statements to all others: one message for all inputs. A message takes one round, or with
-``delay`` 1 to so many rounds, each drawn by itself.
+In a round each participant reads what has arrived, applies the rules of ``ballots.py``, and sends statements
+that are new to all others: one message for all inputs. A message takes one round, or with ``delay`` 1 to so
+many rounds, each drawn independently.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.adversaries import Sees
-from folkmoot.arrays import Bools, Colours, Floats, Ints
+from folkmoot.adversaries.interface import Sees
+from folkmoot.arrays import Bools, Classes, Floats, Ints
 from folkmoot.outcome import Outcome
 from folkmoot.outlook.ballots import NONE, PREPARE, StatedBallots, patience, preferred, wanted_by_first
-from folkmoot.outlook.evidence import HeardStatements, ListeningNode
-from folkmoot.outlook.hearing import Announced, Post
+from folkmoot.outlook.evidence import ListeningNode, ReceivedStatements
 from folkmoot.outlook.moot import Ended, OutlookMoot, outcome_of, refuse_sampling
+from folkmoot.outlook.network import MaliciousStatements, Network
 from folkmoot.outlook.node_list import read_nodes
 from folkmoot.outlook.quorum_set import QuorumSet
+from folkmoot.outlook.rounds import counted
 from folkmoot.outlook.system import QuorumSystem
-from folkmoot.outlook.talk import counted
 from folkmoot.protocols.snow import check_weights
 
 LONGEST_DELAY: Final = 100
@@ -48,8 +48,8 @@ class FBA:
         By the participants' names, in the order of the votes. A participant with None is in no
         quorum and decides nothing.
     weights : sequence of float, optional
-        The weight of each first vote in everybody's own aggregation, in the order of ``quorum_sets``.
-        Default: each counts the first votes of those whom its quorum set names, alike.
+        Weights of first votes in the aggregation of every participant, in the order of ``quorum_sets``.
+        Default: 1 for members of the participant's quorum set, 0 for others.
     delay : int, default 1
         The most rounds that a message takes: 1 is lockstep; with more each message takes 1 to so many,
         drawn by the seed.
@@ -150,10 +150,10 @@ class FBA:
     def play(self, moot: OutlookMoot) -> list[Ended]:
         """All repetitions; they are the same if nothing is drawn."""
         self.check(len(moot.votes))
-        drawn = self.delay > 1 or any(liar.sees is Sees.DIE for liar in moot.adversaries.values())
+        drawn = self.delay > 1 or any(adversary.sees is Sees.DIE for adversary in moot.adversaries.values())
         found = []
         for repetition in range(moot.repeats if drawn else 1):
-            found.append(_Talk(self, moot, repetition).played())
+            found.append(_Run(self, moot, repetition).played())
             if moot.progress:
                 moot.progress(repetition + 1, moot.repeats if drawn else 1)
         return found if drawn else found * moot.repeats
@@ -183,7 +183,7 @@ def read_quorum_sets(path: str | Path, names: Sequence[str]) -> FBA:
     --------
     >>> import json, tempfile
     >>> from pathlib import Path
-    >>> from folkmoot.outlook import read_quorum_sets
+    >>> from folkmoot.outlook.fba import read_quorum_sets
     >>> both = {"threshold": 2, "validators": ["GA", "GB"]}
     >>> nodes = [{"publicKey": "GA", "name": "ada", "quorumSet": both},
     ...          {"publicKey": "GB", "name": "bo", "quorumSet": both}]
@@ -204,19 +204,19 @@ def read_quorum_sets(path: str | Path, names: Sequence[str]) -> FBA:
         raise ValueError(f"{path}: {error}") from None
 
 
-class _Talk:
-    """One talk, round by round."""
+class _Run:
+    """One run, round by round."""
 
     def __init__(self, protocol: FBA, moot: OutlookMoot, repetition: int) -> None:
         self.moot, self.listening = moot, ListeningNode(protocol.names, list(protocol.quorum_sets.values()))
         n, inputs = moot.votes.shape
         counters = _counters(moot.rounds)
-        self.inputs = np.arange(inputs)  # those that are still talked about
+        self.inputs = np.arange(inputs)  # those that are still open
         self.state = StatedBallots.none(counters, n, inputs)  # what each has said by the last round
         self.waited = np.zeros((n, inputs), dtype=np.int64)
-        self.first: Colours = moot.first.astype(np.int8)
-        self.told = Announced(moot, repetition, counters)
-        self.post = Post(moot, self.listening, protocol.delay, repetition) if protocol.delay > 1 else None
+        self.first: Classes = moot.first.astype(np.int8)
+        self.told = MaliciousStatements(moot, repetition, counters)
+        self.post = Network(moot, self.listening, protocol.delay, repetition) if protocol.delay > 1 else None
         self.weights = self.listening.named * (
             1.0 if protocol.weights is None else np.array(protocol.weights)
         )
@@ -228,7 +228,7 @@ class _Talk:
         self.circles = [np.array(each) for each in groups.values()]
 
     def played(self) -> Ended:
-        """The talk, until nobody can decide anything more."""
+        """The run, until nobody can decide anything more."""
         moot = self.moot
         n, inputs = moot.votes.shape
         decisions = np.full((n, inputs), NONE, dtype=np.int8)
@@ -273,11 +273,11 @@ class _Talk:
             turn(own, heard, due, self.weights[rows], self.first[rows], self.moot.classes)
             self.state.put(rows, own)
         self.waited = np.where(self.state.counter != before.counter, 1, self.waited + 1)
-        new = (self.state.said != before.said).any(axis=(0, 1, 3))
+        new = (self.state.statements != before.statements).any(axis=(0, 1, 3))
         new |= (self.state.wanted != before.wanted).any(axis=1)
         self.messages += int((new & self.moot.honest).sum()) * (len(new) - 1)
 
-    def _heard(self, rows: Ints, before: StatedBallots) -> HeardStatements:
+    def _heard(self, rows: Ints, before: StatedBallots) -> ReceivedStatements:
         there, first = self.moot.present[np.ix_(rows, self.inputs)], self.first
         if self.post is not None:
             before, known = self.post.delivered(int(rows[0]))
@@ -285,7 +285,7 @@ class _Talk:
         if self.moot.adversaries:
             before, first = before.part(), first.copy()
             self.told.mix_in(int(rows[0]), self.inputs, before, first)
-        return HeardStatements(self.listening, rows, there, first, before, ~self.moot.honest)
+        return ReceivedStatements(self.listening, rows, there, first, before, ~self.moot.honest)
 
     def _go_on_with(self, going: Bools) -> None:
         """The other inputs are over."""
@@ -296,7 +296,7 @@ class _Talk:
 
 
 def turn(
-    own: StatedBallots, heard: HeardStatements, due: Bools, weights: Floats, votes: Colours, classes: int
+    own: StatedBallots, heard: ReceivedStatements, due: Bools, weights: Floats, votes: Classes, classes: int
 ) -> None:
     """Let nodes say what follows from what they heard, all of them the same.
 
@@ -310,8 +310,8 @@ def turn(
     own.want(choice)
     at = own.counter.copy()
     hurried = due | heard.blocked_by_later(at) & (at > 0)  # nobody is hurried before it has first votes
-    for counter in range(1, own.said.shape[1] + 1):
-        waiting = (at == counter) & (own.said[PREPARE, counter - 1] == NONE)
+    for counter in range(1, own.statements.shape[1] + 1):
+        waiting = (at == counter) & (own.statements[PREPARE, counter - 1] == NONE)
         when = hurried & (at == counter - 1) | waiting
         if when.any():
             free = choice
@@ -323,7 +323,7 @@ def turn(
 
 
 def _counters(rounds: int) -> int:
-    """How many counters can be reached in so many rounds."""
+    """The number of counters that so many rounds can reach."""
     counter, passed = 1, 1
     while passed < rounds:
         passed += int(patience(np.array(counter)))

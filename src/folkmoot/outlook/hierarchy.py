@@ -1,16 +1,16 @@
-"""Hierarchy: teams talk among themselves, then their delegates do; any protocol at each level, any depth.
+"""Hierarchy: teams deliberate, then their delegates do; any protocol at each level, any depth.
 
 The paper's outlook names hierarchical protocols. The rules, level by level:
 
-1. Every team talks by the inner protocol, scaled to its size. Its verdict on an input is the label that more
-   than half of its honest members hold in the end. A team without one sends no vote.
-2. A delegate of each team with a verdict talks with the other delegates by the outer protocol, scaled to
+1. Every team deliberates by the inner protocol, scaled to its size. Its verdict on an input is the label that
+   more than half of its honest members hold in the end; a team without one sends no vote.
+2. A delegate of each team with a verdict deliberates with the others by the outer protocol, scaled to
    their number. The outer protocol may be a hierarchy of teams itself.
-3. The members of a team hold the label that their delegate tells them. That is its label in the end, or, if
-   the team sent no vote, the one that more than half of the delegates hold.
+3. The members of a team take the final label of their delegate or, if the team sent no vote, that of more
+   than half of the delegates.
 
-A Byzantine participant lies in the talk of its team, and again among the delegates if it speaks for its
-team. Its answer to a query there is also what it tells its own team.
+A Byzantine participant lies in its team, and again among the delegates if it represents its team. It gives
+its own team the answer that it would give to a query there.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.adversaries import Adversary, Silent, handed_in
-from folkmoot.arrays import Array, Colours, Ints
+from folkmoot.adversaries import Silent
+from folkmoot.adversaries.interface import Adversary, handed_in
+from folkmoot.arrays import Array, Classes, Ints
 from folkmoot.outcome import Outcome
 from folkmoot.outlook import leaders
 from folkmoot.outlook.fba import FBA
 from folkmoot.outlook.leaders import leader_order, simulated_salts
 from folkmoot.outlook.moot import Ended, OutlookMoot, outcome_of, refuse_sampling
-from folkmoot.outlook.talk import counted, seed_of
-from folkmoot.protocols import SnowProtocol
+from folkmoot.outlook.rounds import counted, seed_of
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.votes import NO_VOTE, Votes
 
 Delegates: TypeAlias = Literal["drawn", "honest"]
@@ -41,7 +42,7 @@ Teams: TypeAlias = Mapping[str, Sequence[int | str]] | Sequence[Sequence[int | s
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """Teams that talk among themselves first, and then by their delegates.
+    """Teams that deliberate first, and then their delegates.
 
     Parameters
     ----------
@@ -49,14 +50,14 @@ class Hierarchy:
         The members of each team, by number or by name: everybody is in one. Teams without names are called
         "team 0", "team 1" and so on.
     inner : protocol, or mapping of str to protocol
-        How the members of a team talk, for all teams or by the team's name: ``Slush`` and the like, scaled to
-        the size of the team, or another ``Hierarchy``.
+        The protocol of a team, for all teams or by name: ``Slush`` and the like, scaled to the size of the
+        team, or another ``Hierarchy``.
     outer : protocol
-        How the delegates talk, scaled to their number; ``Hierarchy`` for teams of teams, by their names, or
-        ``FBA``.
+        The protocol of the delegates, scaled to their number; ``Hierarchy`` for teams of teams, by their
+        names, or ``FBA``.
     delegates : {"drawn", "honest"}, default "drawn"
-        The speaker of a team. It is a member that a hash of all members' salts names, which lies if it is
-        Byzantine, or somebody that follows the protocol, as if the members signed the verdict.
+        The delegate of a team: "drawn" by a hash of all members' salts, so that it may be Byzantine; or
+        "honest", as if the members signed the verdict.
 
     Raises
     ------
@@ -134,7 +135,7 @@ class Hierarchy:
         return dict(self.teams)  # type: ignore[arg-type]  # made so in __post_init__
 
     def within(self, team: str) -> Level:
-        """How a team talks; one protocol for all teams may have a threshold or weight for everybody."""
+        """The protocol of a team; one for all teams may have a threshold or weight per participant."""
         if isinstance(self.inner, Mapping):
             return self.inner[team]
         members = [member for member in self._teams[team] if not isinstance(member, str)]
@@ -197,39 +198,42 @@ class Hierarchy:
                 seed=seed_of(moot.seed, 0, at),
                 progress=None,
             )
-            inside.append(_talk(team, self.within(name)))
+            inside.append(_play_level(team, self.within(name)))
             if moot.progress:
                 moot.progress(at + 1, len(self.names) + 1)
         found = [
-            self._told(moot, each, repetition) for repetition, each in enumerate(zip(*inside, strict=True))
+            self._delegated(moot, each, repetition)
+            for repetition, each in enumerate(zip(*inside, strict=True))
         ]
         if moot.progress:
             moot.progress(len(self.names) + 1, len(self.names) + 1)
         return found
 
-    def _told(self, moot: OutlookMoot, inside: Sequence[tuple[Ended, Votes]], repetition: int) -> Ended:
-        """One repetition, after the teams have talked: the talk of the delegates, and what they tell."""
+    def _delegated(self, moot: OutlookMoot, inside: Sequence[tuple[Ended, Votes]], repetition: int) -> Ended:
+        """One repetition after the teams' runs: the run of the delegates, and the labels that teams take."""
         teams = [ended for ended, _ in inside]
         rows = np.stack([verdict for _, verdict in inside])
         speaking = self._lying_delegates(moot, repetition)
         for at, member in speaking.items():
-            rows[at] = np.maximum(moot.votes[member], 0)  # it can always say something
-        liars = {at: self._outside(moot.adversaries[i], speaking) for at, i in speaking.items()}
+            rows[at] = np.maximum(moot.votes[member], 0)  # it always has a vote
+        malicious = {at: self._outside(moot.adversaries[i], speaking) for at, i in speaking.items()}
         level = replace(
             moot,
             votes=rows,
-            adversaries=liars,
+            adversaries=malicious,
             seed=seed_of(moot.seed, 1, repetition),
             repeats=1,
             missing="absent",
             record=False,
             progress=None,
         )
-        ((outer, verdict),) = _talk(level, _named(self.outer, self.names))
-        told = np.where(rows == NO_VOTE, verdict, outer.decisions)
-        told[list(liars)] = handed_in(rows, liars, moot.truth, moot.classes, seed=moot.seed)[list(liars)]
-        held: Colours = np.full(moot.votes.shape, NO_VOTE, dtype=np.int8)
-        for members, what in zip(self.members, told, strict=True):
+        ((outer, verdict),) = _play_level(level, _named(self.outer, self.names))
+        taken = np.where(rows == NO_VOTE, verdict, outer.decisions)
+        taken[list(malicious)] = handed_in(rows, malicious, moot.truth, moot.classes, seed=moot.seed)[
+            list(malicious)
+        ]
+        held: Classes = np.full(moot.votes.shape, NO_VOTE, dtype=np.int8)
+        for members, what in zip(self.members, taken, strict=True):
             held[list(members)] = what
         held[~moot.honest] = NO_VOTE
         rounds = outer.rounds + np.max([team.rounds for team in teams], axis=0)
@@ -244,7 +248,7 @@ class Hierarchy:
         )
 
     def _lying_delegates(self, moot: OutlookMoot, repetition: int) -> dict[int, int]:
-        """Who speaks for each team for which a liar does: the first of an order drawn from salts."""
+        """The malicious delegate of each team that has one: the first of an order drawn from salts."""
         found = {}
         for at, members in enumerate(self.members) if self.delegates == "drawn" and moot.adversaries else ():
             salts = simulated_salts(seed_of(moot.seed, 2, at), repetition, len(members))
@@ -252,16 +256,16 @@ class Hierarchy:
                 found[at] = first
         return found
 
-    def _outside(self, liar: Adversary, speaking: Mapping[int, int]) -> Adversary:
-        """A liar by the numbers of the teams; one that follows a team for which a liar speaks is silent."""
+    def _outside(self, adversary: Adversary, speaking: Mapping[int, int]) -> Adversary:
+        """An adversary by team numbers; silent if it follows a team with a malicious delegate."""
         team_of = {i: at for at, members in enumerate(self.members) for i in members}
-        if liar.follows is not None and team_of[liar.follows] in speaking:
+        if adversary.follows is not None and team_of[adversary.follows] in speaking:
             return Silent()
-        return liar.renumbered(team_of)
+        return adversary.renumbered(team_of)
 
 
-def _talk(moot: OutlookMoot, level: Level) -> list[tuple[Ended, Votes]]:
-    """Each repetition of a talk of one level, and its verdict; where nobody can ask, what is there."""
+def _play_level(moot: OutlookMoot, level: Level) -> list[tuple[Ended, Votes]]:
+    """Each repetition of one level with its verdict; if nobody can ask, the votes decide."""
     n, inputs = moot.votes.shape
     if n == 1 or not moot.honest.any():
         held = np.where(moot.honest[:, None], moot.votes, NO_VOTE).astype(np.int8)
@@ -288,13 +292,13 @@ def _history(moot: OutlookMoot, teams: Sequence[Ended], held: Array, rounds: Int
     return np.where(over[:, :, None], end, now).astype(np.int32)
 
 
-def _inside(liar: Adversary, members: tuple[int, ...], name: str) -> Adversary:
-    """A liar by the numbers of its team."""
-    if liar.follows is not None and liar.follows not in members:
+def _inside(adversary: Adversary, members: tuple[int, ...], name: str) -> Adversary:
+    """An adversary by the numbers of its team."""
+    if adversary.follows is not None and adversary.follows not in members:
         raise ValueError(
-            f"{type(liar).__name__} follows participant {liar.follows}, who is not in its team {name!r}"
+            f"{type(adversary).__name__} follows participant {adversary.follows}, not of its team {name!r}"
         )
-    return liar.renumbered({i: place for place, i in enumerate(members)})
+    return adversary.renumbered({i: place for place, i in enumerate(members)})
 
 
 def _named(level: Level, names: Sequence[str]) -> Level:

@@ -4,11 +4,11 @@ The paper's outlook (section 6) names protocols "which delegate leaders for each
 rules here:
 
 1. The leader of each round follows from one salt of each participant (``leader_order``). Everybody leads
-   once before anybody leads again, so f liars who grind their salts lead at most f of the first n rounds.
+   once before anybody leads again, so f attackers who grind their salts lead at most f of the first n rounds.
 2. A leader does not choose whom it asks: its k peers follow from the same salts (``leader_sample``). It
-   shows all the answers that it got. As a label must be named by alpha of k, leaving answers out never helps
-   another label. A liar that leads can stay silent, to all or to some, and that costs one round.
-3. A participant goes by its own query. If that has no winner it goes by the leader's (``talk.led``).
+   shows all the answers that it got. As a label must be named by alpha of k, leaving answers out
+   never helps another label: a malicious leader can stay silent, to all or to some, and that costs one round.
+3. A participant goes by its own query. Where that has no winner it goes by the leader's (``rounds.led``).
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ import numpy.typing as npt
 
 from folkmoot.outcome import Outcome
 from folkmoot.outlook.moot import Ended, OutlookMoot, outcome_of
-from folkmoot.outlook.talk import Leading, Seats, led, talk
-from folkmoot.protocols import Slush, SnowProtocol, winner
+from folkmoot.outlook.rounds import Leading, Seats, led, simulate
 from folkmoot.protocols.sampling import Everyone, Others, Sampling
+from folkmoot.protocols.slush import Slush
+from folkmoot.protocols.snow import SnowProtocol, winner
 
 _WORD = 16  # bytes of a hash a draw: what is left over of 2^128 favours nobody that could be seen
 
@@ -53,7 +54,7 @@ def leader_order(salts: Sequence[bytes], weights: Sequence[float] | None = None)
 
     Examples
     --------
-    >>> from folkmoot.outlook import leader_order
+    >>> from folkmoot.outlook.leaders import leader_order
     >>> leader_order([b"a", b"b", b"c", b"d"])
     (1, 3, 2, 0)
     >>> leader_order([b"a", b"b", b"c", b"e"])
@@ -83,7 +84,7 @@ def leader_sample(salts: Sequence[bytes], leader: int, k: int, *, itself: bool =
     leader : int
         The leader.
     k : int
-        How many peers it asks.
+        The number of peers it asks.
     itself : bool, default False
         Whether it may be among them, as in the paper's law (``Everyone``).
 
@@ -94,18 +95,18 @@ def leader_sample(salts: Sequence[bytes], leader: int, k: int, *, itself: bool =
 
     Examples
     --------
-    >>> from folkmoot.outlook import leader_sample
+    >>> from folkmoot.outlook.leaders import leader_sample
     >>> leader_sample([b"a", b"b", b"c", b"d"], leader=1, k=2)
     (3, 0)
     """
-    urn = [i for i in range(len(salts)) if itself or i != leader]
-    if not 1 <= k <= len(urn):
-        raise ValueError(f"k must satisfy 1 <= k <= {len(urn)}, the peers that a leader can ask: got k={k}")
+    peers = [i for i in range(len(salts)) if itself or i != leader]
+    if not 1 <= k <= len(peers):
+        raise ValueError(f"k must satisfy 1 <= k <= {len(peers)}, the peers that a leader can ask: got k={k}")
     words = shake_256(_root(salts) + b"sample" + leader.to_bytes(8, "big")).digest(_WORD * k)
     for j in range(k):  # the first steps of a shuffle
-        pick = j + _word(words[_WORD * j :]) % (len(urn) - j)
-        urn[j], urn[pick] = urn[pick], urn[j]
-    return tuple(urn[:k])
+        pick = j + _word(words[_WORD * j :]) % (len(peers) - j)
+        peers[j], peers[pick] = peers[pick], peers[j]
+    return tuple(peers[:k])
 
 
 def _root(salts: Sequence[bytes]) -> bytes:
@@ -133,9 +134,9 @@ class Leaders(Slush):
     Parameters
     ----------
     k : int
-        How many peers are asked in a query, by the leader as well.
+        Peers asked per query, by the leader as well.
     alpha : int, sequence of int, or StrongConfidence
-        How many equal answers make a class win, k/2 < alpha <= k: one threshold for all, one for each
+        Equal answers that make a class win, k/2 < alpha <= k: one threshold for all, one for each
         participant, or ``StrongConfidence(p)``.
     weights : sequence of float, optional
         One for each participant: its answer counts so much, and it leads so much sooner.
@@ -147,20 +148,20 @@ class Leaders(Slush):
     >>> from folkmoot import deliberate
     >>> from folkmoot.outlook import Leaders
     >>> rule = Leaders(k=10, alpha=7)
-    >>> rule.follow(0, [4, 6], shown=[2, 8])
+    >>> rule.follow(0, [4, 6], leader=[2, 8])
     1
-    >>> rule.follow(0, [7, 3], shown=[2, 8])
+    >>> rule.follow(0, [7, 3], leader=[2, 8])
     0
     >>> votes = [[1, 0]] * 8 + [[0, 0]] * 4
     >>> deliberate(votes, rule).decision
     array([1, 0])
     """
 
-    def follow(self, state: int, tally: Sequence[float], shown: Sequence[float]) -> int:
-        """Tell the state after a query with this tally, in a round whose leader shows that one."""
+    def follow(self, state: int, tally: Sequence[float], leader: Sequence[float]) -> int:
+        """Tell the state after a query with this tally, in a round whose leader has the tally ``leader``."""
         if not isinstance(self.alpha, int):
             raise ValueError("follow needs one alpha; with alpha per participant, use winner and react")
-        return self.react(state, int(led(winner(tally, self.alpha), winner(shown, self.alpha))))
+        return self.react(state, int(led(winner(tally, self.alpha), winner(leader, self.alpha))))
 
     def requests(self, honest: int, participants: int) -> int:
         """The requests and messages of a round: also the leader's query, and what it shows to all others."""
@@ -173,7 +174,7 @@ class Leaders(Slush):
 
 
 def play(moot: OutlookMoot, rule: SnowProtocol[Any], sampling: Sampling | None = None) -> list[Ended]:
-    """All repetitions of a talk by a Snow protocol, with leaders or without."""
+    """All repetitions of a Snow protocol, with leaders or without."""
     law = Others() if sampling is None else sampling
     if not isinstance(law, Others | Everyone):
         raise ValueError(
@@ -193,7 +194,7 @@ def play(moot: OutlookMoot, rule: SnowProtocol[Any], sampling: Sampling | None =
     found = []
     for repetition in range(moot.repeats):
         leads = partial(lay_out, moot, repetition, itself) if isinstance(rule, Leaders) else None
-        found.append(talk(moot, rule, repetition, itself, leads))
+        found.append(simulate(moot, rule, repetition, itself, leads))
         if moot.progress:
             moot.progress(repetition + 1, moot.repeats)
     return found
@@ -202,7 +203,7 @@ def play(moot: OutlookMoot, rule: SnowProtocol[Any], sampling: Sampling | None =
 def lay_out(
     moot: OutlookMoot, repetition: int, itself: bool, seats: Seats, rule: SnowProtocol[Any]
 ) -> Leading:
-    """The leader and its peers, by seat. Each participant has a salt, or each seat if some are absent."""
+    """Leaders and their peers, by seat. Participants have salts, or seats if some are absent."""
     n = seats.who.shape[1]
     numbers = seats.who[0] if moot.whole else np.arange(n)
     weights = rule.weights if rule.weights is None or moot.whole else [rule.weights[i] for i in seats.who[0]]

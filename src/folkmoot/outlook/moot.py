@@ -1,4 +1,4 @@
-"""The data that ``deliberate`` hands over to a protocol of the outlook, checked once for all of them."""
+"""The arguments of a protocol of the outlook, checked once for all of them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,22 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.adversaries import Adversary, handed_in
-from folkmoot.adversaries.interface import Liars, check_adversaries, check_told_truth, tabulated
-from folkmoot.arrays import Array, Bools, Colours, Ints, Progress
+from folkmoot.adversaries.interface import (
+    Adversary,
+    MaliciousAnswers,
+    check_adversaries,
+    check_known_truth,
+    handed_in,
+    tabulated,
+)
+from folkmoot.arrays import Array, Bools, Classes, Ints, Progress
 from folkmoot.outcome import Outcome, check_batch, check_schedule
 from folkmoot.votes import NO_VOTE, Missing, Votes, check_keys, check_missing, check_votes, class_count
 
 
 @dataclass(frozen=True, eq=False)
 class OutlookMoot:
-    """The participants, votes and length of a deliberation."""
+    """Votes, participants and options of a run."""
 
     votes: Votes  # (participant, input)
     classes: int
@@ -48,12 +54,12 @@ class OutlookMoot:
         count = class_count(cast, classes, truth)
         if count > 127:
             raise ValueError(f"at most 127 classes can be deliberated: got {count}")
-        liars = check_adversaries(adversaries, len(cast), Adversary)
+        malicious = check_adversaries(adversaries, len(cast), Adversary)
         return cls(
             votes=cast,
             classes=count,
-            adversaries=liars,
-            truth=check_told_truth(truth, cast.shape[1], count, liars),
+            adversaries=malicious,
+            truth=check_known_truth(truth, cast.shape[1], count, malicious),
             rounds=checks.rounds(rounds),
             repeats=checks.integer("repeats", repeats, least=1),
             seed=checks.seed(seed),
@@ -86,8 +92,8 @@ class OutlookMoot:
         return np.arange(self.votes.shape[1]) if self.keys is None else self.keys
 
     @cached_property
-    def liars(self) -> Liars:
-        """The Byzantine participants' observations and answers, the honest ones numbered first."""
+    def malicious(self) -> MaliciousAnswers:
+        """Observations and answers of the Byzantine participants, the honest ones numbered first."""
         order = np.argsort(~self.honest, kind="stable")
         return tabulated(self.adversaries, self.votes, self.truth, self.classes, order)
 
@@ -104,9 +110,9 @@ class OutlookMoot:
 
 @dataclass(frozen=True, eq=False)
 class Ended:
-    """The outcome of one repetition."""
+    """The result of one repetition."""
 
-    decisions: Colours  # (participant, input): -1 for those who lie or take no part
+    decisions: Classes  # (participant, input): -1 for those who lie or take no part
     converged: Bools  # (input,)
     rounds: Ints  # (input,)
     queries: int
@@ -133,7 +139,7 @@ def outcome_of(moot: OutlookMoot, ended: Sequence[Ended], *, sparse: bool = True
 
 
 def refuse_sampling(protocol: object, sampling: object) -> None:
-    """ValueError if a law is given to a protocol whose participants hear all others."""
+    """ValueError if a law is given to a protocol whose participants receive messages of all others."""
     if sampling is not None:
         name = type(protocol).__name__
         raise ValueError(f"{name} takes no sampling: it is for Slush, Snowflake and Snowball")

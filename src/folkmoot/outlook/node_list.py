@@ -27,7 +27,7 @@ class NodeList:
     names : dict from str to str
         By public key; "" where the list has none.
     titles : dict from str to str
-        The name of each key: its own, if no other node has it, else the beginning of the key.
+        A title for each key: its name if no other node has it, else the beginning of the key.
     notes : dict from str to int
         How many nodes have no quorum set, how many have one that nobody can satisfy, how many validators are
         named and have no entry, how many nodes do not name themselves, how many are not active.
@@ -36,7 +36,7 @@ class NodeList:
 
     Examples
     --------
-    >>> from folkmoot.outlook import NodeList
+    >>> from folkmoot.outlook.node_list import NodeList
     >>> listed = NodeList.from_list([
     ...     {"publicKey": "GA", "name": "ada", "quorumSet": {"threshold": 2, "validators": ["GA", "GB"]}},
     ...     {"publicKey": "GB", "name": "bo", "quorumSet": {"threshold": 1, "validators": ["GA", "GX"]}},
@@ -87,7 +87,7 @@ class NodeList:
         return QuorumSystem(self.quorum_sets)
 
     def title(self, key: str) -> str:
-        """The name of a node."""
+        """The title of a node."""
         return self.titles.get(key, key)
 
 
@@ -110,7 +110,7 @@ def read_nodes(path: str | Path, *, active_only: bool = False) -> NodeList:
     --------
     >>> import json, tempfile
     >>> from pathlib import Path
-    >>> from folkmoot.outlook import read_nodes
+    >>> from folkmoot.outlook.node_list import read_nodes
     >>> file = Path(tempfile.mkdtemp()) / "nodes.json"
     >>> node = {"publicKey": "GA", "quorumSet": {"threshold": 1, "validators": ["GA"]}}
     >>> _ = file.write_text(json.dumps([node]))

@@ -1,4 +1,4 @@
-"""A drawing of quorum sets: those who decide on a ring, those who follow around it."""
+"""A picture of quorum sets: the top tier on a ring, all others around it."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def draw_listening(
     system : QuorumSystem
         The nodes.
     found : Analysis
-        The analysis of them.
+        Their analysis.
     title : callable
-        The name of a node.
+        The title of a node.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw in; by default a new figure.
+        The axes to draw in. Default: a new figure.
 
     Returns
     -------
@@ -45,7 +45,9 @@ def draw_listening(
     others = [name for name in system.names if name in inside and name not in set(tier)]
     figure, axes = canvas(ax, (8.0, 8.0))
     at = _ring(tier, 1.0) | _ring(others, 1.75)
-    liars = min([*(found.liars or []), *(found.splitting_sets or [])], key=len, default=frozenset())
+    malicious = min(
+        [*(found.misstating_sets or []), *(found.splitting_sets or [])], key=len, default=frozenset()
+    )
     from matplotlib.collections import LineCollection
 
     for names, size, colour, line, width in ((others, 14, GREY, PALE, 0.3), (tier, 90, BLUE, BLUE, 0.9)):
@@ -55,7 +57,7 @@ def draw_listening(
         axes.add_collection(LineCollection(lines, colors=line, linewidths=width, alpha=0.5, zorder=1))
         if names:
             spots = np.array([at[name] for name in names])
-            colours = [RED if name in liars else colour for name in names]
+            colours = [RED if name in malicious else colour for name in names]
             axes.scatter(*spots.T, s=size, c=colours, zorder=2, edgecolors="white")
     for name in tier if len(tier) <= NAMED else []:
         beside = {"textcoords": "offset points", "ha": "center", "fontsize": 8, "zorder": 3}

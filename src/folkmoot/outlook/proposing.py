@@ -20,15 +20,15 @@ def propose(
     """For each participant: any ceil(2m/3) of the m whom it trusts most, itself among them.
 
     Nodes without its trust (a weight of 0 or below) are not taken, so m may be smaller than ``most``. Between
-    equals those who come first are taken. Whether the sets intersect is another question: :func:`analyse`
-    says it.
+    equals those who come first are taken. Whether the sets intersect is another question: ``analyse`` says
+    it.
 
     Parameters
     ----------
     trust : array of float, shape (participant, peer) or (peer,)
         The trust of each in each, such as weights, or one record for all, such as accuracies.
     names : sequence of str, optional
-        Names of the nodes; by default "0", "1", and so on.
+        Their names; by default "0", "1", and so on.
     most : int
         The most that a set names.
 
@@ -39,7 +39,7 @@ def propose(
 
     Examples
     --------
-    >>> from folkmoot.outlook import propose
+    >>> from folkmoot.outlook.proposing import propose
     >>> sets = propose([0.9, 0.8, 0.7, 0.6], ["ada", "bo", "cy", "di"], most=3)
     >>> print(sets["ada"], "|", sets["di"])
     2 of ada, bo, cy | 2 of di, ada, bo

@@ -13,7 +13,7 @@ DEEPEST: Final = 4  # as many levels as the public lists may have
 
 @dataclass(frozen=True)
 class QuorumSet:
-    """The peers that a node waits for: any ``threshold`` of its members and inner sets.
+    """A quorum set: any ``threshold`` of its members and inner sets.
 
     An inner set counts as one member, which has agreed once its own threshold is reached.
 

@@ -23,7 +23,8 @@ class NotFinishedError(TimeoutError):
 
     Examples
     --------
-    >>> from folkmoot.outlook import NotFinishedError, QuorumSet, QuorumSystem
+    >>> from folkmoot.outlook import QuorumSet, QuorumSystem
+    >>> from folkmoot.outlook.search import NotFinishedError
     >>> half = QuorumSet(8, [str(i) for i in range(15)])
     >>> try:
     ...     QuorumSystem(dict.fromkeys(half.members, half)).minimal_quorums(seconds=0)
@@ -221,28 +222,30 @@ def _least_shared(bits: Bits, kinds: list[int], minimal: list[int], clock: Clock
     return [sum(map(_first, kind_of, each)) for each in least]
 
 
-def smallest_liars(bits: Bits, at_most: int, clock: Clock) -> list[int]:
+def smallest_misstating(bits: Bits, at_most: int, clock: Clock) -> list[int]:
     """The smallest sets, of at most so many, that split the others if they agree to anything; or none.
 
-    Only parts that hold a liar or name one are looked at anew: the others have the quorums that they had.
+    Only parts that hold a malicious node or name one are searched again: the others keep their quorums.
     """
     everywhere = parts(bits)
     part_of = {place: number for number, part in enumerate(everywhere) for place in places(part)}
     core_of = {part_of[next(places(core.everyone))]: core for core in cores(bits)}
-    touched: dict[int, set[int]] = {place: {part} for place, part in part_of.items()}  # parts, by liar
+    touched: dict[int, set[int]] = {
+        place: {part} for place, part in part_of.items()
+    }  # parts, by malicious node
     followed = 0
     for quorum_set, owners in bits.owners.items():
         followed |= named(quorum_set)
         for place in places(named(quorum_set)):
             touched[place] |= {part_of[owner] for owner in places(owners)}
 
-    def split(liars: int) -> bool:
+    def split(malicious: int) -> bool:
         """Whether two quorums of the others share nobody if these agree to anything."""
-        anew = set().union(*(touched[place] for place in places(liars)))
+        anew = set().union(*(touched[place] for place in places(malicious)))
         found = [core for number, core in core_of.items() if number not in anew]
         for number in anew:
             clock.check()
-            found += cores(bits.among(everywhere[number] & ~liars, liars))
+            found += cores(bits.among(everywhere[number] & ~malicious, malicious))
         return len(found) > 1 or any(disjoint_quorums(each, clock) is not None for each in found)
 
     kinds = sorted({bits.alike[place] for place in places(followed)})
@@ -251,8 +254,8 @@ def smallest_liars(bits: Bits, at_most: int, clock: Clock) -> list[int]:
         for picked in combinations_with_replacement(kinds, size):
             clock.check()
             if all(kind.bit_count() >= picked.count(kind) for kind in picked):
-                liars = sum(_first(kind, picked.count(kind)) for kind in set(picked))
-                found += _all_alike(bits, liars, clock) if split(liars) else ()
+                malicious = sum(_first(kind, picked.count(kind)) for kind in set(picked))
+                found += _all_alike(bits, malicious, clock) if split(malicious) else ()
         if found:
             return found
     return []

@@ -15,7 +15,7 @@ class QuorumSystem:
 
     A *quorum* is a set of nodes, not empty, that satisfies the quorum set of each of its members: they can
     decide by themselves. All functions that search take ``seconds`` and raise
-    :class:`~folkmoot.outlook.NotFinishedError` when these are over.
+    ``TimeoutError`` when these are over.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ class QuorumSystem:
     >>> moot.disjoint_quorums() is None
     True
 
-    If one of them lies, the other two may be told different things:
+    If one of them lies, it may tell the other two different things:
 
-    >>> [sorted(liars) for liars in moot.minimal_splitting_sets()]
+    >>> [sorted(each) for each in moot.minimal_splitting_sets()]
     [['ada'], ['bo'], ['cy']]
     """
 
@@ -91,13 +91,14 @@ class QuorumSystem:
     def splits_by_lying(self, nodes: Iterable[str], *, seconds: float | None = None) -> bool:
         """Whether two quorums of the others share nobody if these nodes agree to anything.
 
-        A liar need not keep to the quorum set that it shows, so this may hold where :meth:`is_splitting` does
-        not. It asks what is left once they are deleted from everybody's set.
+        A malicious node need not keep to the quorum set that it claims, so this may hold where
+        :meth:`is_splitting` does not: it asks what is left once they are deleted from everybody's set.
         """
         return search.disjoint_quorums(self._bits.without(self._set(nodes)), Clock(seconds)) is not None
 
     def intact(self, faulty: Iterable[str], *, seconds: float | None = None) -> frozenset[str]:
-        """Nodes that are safe and can go on whatever these do: all outside their smallest dispensable set.
+        """Nodes that stay safe and live whatever these do: all outside the smallest dispensable set with
+        them.
 
         Empty where two quorums share nobody already: nothing can be promised to anybody then.
         """
@@ -134,9 +135,9 @@ class QuorumSystem:
         """Every set that meets all quorums and holds no smaller one: if they stop, nobody decides."""
         return self._sorted(search.minimal_blocking(self._bits, Clock(seconds)))
 
-    def smallest_liars(self, at_most: int, *, seconds: float | None = None) -> list[frozenset[str]]:
+    def smallest_misstating(self, at_most: int, *, seconds: float | None = None) -> list[frozenset[str]]:
         """The smallest sets that split the others by lying (:meth:`splits_by_lying`), if so few can."""
-        return self._sorted(search.smallest_liars(self._bits, at_most, Clock(seconds)))
+        return self._sorted(search.smallest_misstating(self._bits, at_most, Clock(seconds)))
 
     def minimal_splitting_sets(self, *, seconds: float | None = None) -> list[frozenset[str]]:
         """Every splitting set that holds no smaller one; an empty one says that they are split already."""

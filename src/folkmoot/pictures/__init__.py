@@ -1,1 +1,1 @@
-"""Common parts of pictures and notebooks: axes to draw in, colours, figures, and tables of HTML."""
+"""Common parts of pictures and notebooks: axes, colours, figures, and tables of HTML."""

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 
 class Picture(Figure):
-    """The result of every ``plot`` of the package without axes: a figure, to save or to show.
+    """The figure that every ``plot`` of the package returns without axes, to save or to show.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""Which sample sizes and thresholds are tried."""
+"""The sample sizes and thresholds that are tried."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from folkmoot.checks import least_alpha
 
 _SIZES = (*range(1, 13), 15, 20, 25, 30, 40, 50, 65, 80, 100)
-_FEW_SIZES = (3, 5, 7, 9, 11, 15, 20, 30, 50)  # where a talk of many participants takes long to compute
+_FEW_SIZES = (3, 5, 7, 9, 11, 15, 20, 30, 50)  # if many participants take long to compute
 _MANY = 400  # participants
 _SMALL = 12  # up to this sample size every threshold is tried
 _THRESHOLDS, _FEW_THRESHOLDS = 5, 3  # beyond it

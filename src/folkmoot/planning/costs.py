@@ -1,7 +1,8 @@
-"""The traffic of a talk: messages, and their bytes as the network's own encoder makes them (docs/wire.md).
+"""Messages of a deliberation by rounds, and their bytes by the encoder of the network (docs/wire.md).
 
-Only the talk is counted. Announcement, inputs, commitments and sets come on top, whatever the setting
-(docs/operations.md). Bytes are those that nodes count: without four of length and about 22 of TLS a message.
+Announcement, inputs, commitments and sets are not counted: they are the same for every setting
+(docs/operations.md). Bytes are those that nodes count: without four of length and about 22 of TLS per
+message.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _DIGEST = bytes(32)
 
 @dataclass(frozen=True)
 class Sizes:
-    """Bytes of a question and of an answer in a talk about a batch, and of a first vote that is revealed."""
+    """Bytes of a query and of an answer about a batch, and of a revealed first vote."""
 
     query: int
     answer: int
@@ -26,7 +27,7 @@ class Sizes:
     @classmethod
     @cache
     def of(cls, n: int, inputs: int, classes: int, rounds: int) -> Sizes:
-        """Of the last round, whose number is the longest."""
+        """Those of the last round, whose number is the longest."""
         votes, last = bytes(Ballots("labels", inputs, classes).size), rounds - 1
         return cls(
             query=len(encoded(Ask(_DIGEST, last))),
@@ -34,10 +35,10 @@ class Sizes:
             reveal=len(encoded(Told(_DIGEST, reveals=(Reveal(0, n - 1, _DIGEST, votes),)))),
         )
 
-    def talk(self, queries: float) -> tuple[float, float]:
+    def of_queries(self, queries: float) -> tuple[float, float]:
         """Messages and bytes of so many queries, each answered."""
         return 2 * queries, queries * (self.query + self.answer)
 
     def broadcast(self, n: int) -> tuple[int, int]:
-        """Messages and bytes if everybody tells everybody its first vote."""
+        """Messages and bytes if all send their first votes to all."""
         return n * (n - 1), n * (n - 1) * self.reveal

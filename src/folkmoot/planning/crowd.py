@@ -1,7 +1,8 @@
-"""The first votes planned for: participants of known accuracies, or votes that were really cast.
+"""The crowd of a plan: participants of known accuracies, or real votes.
 
-A crowd can be asked for any number of honest participants, because a planner tries other numbers of liars and
-of participants. With two labels it gives the law of the number of right first votes; else votes are drawn.
+A crowd can be asked for any number of honest participants, because a planner tries other numbers of malicious
+ones and of participants. With two labels it gives the law of the number of right first votes; else votes are
+drawn.
 """
 
 from __future__ import annotations
@@ -15,11 +16,10 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from folkmoot import checks
-from folkmoot.aggregation import aggregate
+from folkmoot.aggregation.aggregating import aggregate
 from folkmoot.aggregation.interface import smoothed
 from folkmoot.arrays import Bools, Floats, Ints
-from folkmoot.theory import poisson_binomial
-from folkmoot.theory.votes_law import log_votes_law
+from folkmoot.theory.votes_law import log_votes_law, poisson_binomial
 from folkmoot.votes import NO_VOTE, Votes, check_truth, check_votes, class_count
 
 
@@ -56,7 +56,7 @@ class Crowd(ABC):
 
     @abstractmethod
     def limit(self, share: float) -> float:
-        """The limit of the majority for ever more participants, this share of them liars."""
+        """The limit of the majority's accuracy for many participants, with this malicious share."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +172,7 @@ class Observed(Crowd):
 
     @property
     def mean(self) -> float:  # type: ignore[override]
-        """How often somebody who voted on a task is right, on average over tasks."""
+        """The mean accuracy of a task's voters, averaged over tasks."""
         return float((self._shares * self.chances).sum(axis=1).mean())
 
     @property
@@ -182,16 +182,16 @@ class Observed(Crowd):
     @property
     def _shares(self) -> Floats:
         """(task, class): the share of the votes."""
-        counts = np.stack([(self.votes == colour).sum(axis=0) for colour in range(self.classes)], axis=1)
+        counts = np.stack([(self.votes == c).sum(axis=0) for c in range(self.classes)], axis=1)
         return np.asarray(counts / counts.sum(axis=1, keepdims=True), dtype=np.float64)
 
     def start(self, honest: int) -> Start:
         """Hypergeometric on each task, or binomial where fewer voted; tasks that are alike are one law."""
         voters = self._cast.sum(axis=0)
         cases, weights = [], []
-        for colour in range(2):
-            cases.append(np.column_stack((voters, (self.votes == colour).sum(axis=0))))
-            weights.append(self.chances[:, colour] / len(voters))
+        for c in range(2):
+            cases.append(np.column_stack((voters, (self.votes == c).sum(axis=0))))
+            weights.append(self.chances[:, c] / len(voters))
         alike, which = np.unique(np.concatenate(cases), axis=0, return_inverse=True)
         weight = np.bincount(which.ravel(), np.concatenate(weights)).astype(np.float64)
         there = weight > 0
@@ -212,16 +212,16 @@ class Observed(Crowd):
         return Drawn(np.stack(columns, axis=1), thrown.argmax(axis=1), source)
 
     def limit(self, share: float) -> float:
-        """How likely the label is right that most voters of a task name, the liars all against it."""
+        """The probability that the most common label of a task is right, all malicious ones against it."""
         ahead = np.zeros_like(self.chances)
-        for colour in range(self.classes):
-            others = np.delete(self._shares, colour, axis=1).max(axis=1)
-            ahead[:, colour] = _ahead(self._shares[:, colour] * (1 - share) - others * (1 - share) - share)
+        for c in range(self.classes):
+            others = np.delete(self._shares, c, axis=1).max(axis=1)
+            ahead[:, c] = _ahead(self._shares[:, c] * (1 - share) - others * (1 - share) - share)
         return float((ahead * self.chances).sum(axis=1).mean())
 
 
 def _ahead(lead: Floats) -> Floats:
-    """1 where the right label leads, 0 where it is behind, one half where they are level."""
+    """1 where the right label leads, 0 where it is behind, one half where they are tied."""
     return np.asarray((np.sign(np.round(lead, 12)) + 1) / 2, dtype=np.float64)
 
 

@@ -1,7 +1,7 @@
-"""The result of a talk among n participants, some perfectly malicious: by theory if it applies, else played.
+"""Accuracy of a setting with n participants, some perfectly malicious: by theory if possible, else simulated.
 
-Theory is two-label Slush for any number of rounds. Everything else is simulated, on inputs that are drawn
-once, so that all settings are compared on the same inputs.
+Theory covers two-label Slush for any number of rounds. All other settings are simulated on the same inputs,
+which are drawn once.
 """
 
 from __future__ import annotations
@@ -16,33 +16,34 @@ from typing import Any, Final
 
 import numpy as np
 
-from folkmoot.adversaries import PerfectlyMalicious, handed_in
-from folkmoot.aggregation import aggregate
+from folkmoot.adversaries import PerfectlyMalicious
+from folkmoot.adversaries.interface import handed_in
+from folkmoot.aggregation.aggregating import aggregate
 from folkmoot.arrays import Floats, Ints
 from folkmoot.checks import ByzantineThresholdWarning
 from folkmoot.outcome import right_by_input, standard_error
 from folkmoot.planning.crowd import Crowd, Drawn, Start
 from folkmoot.planning.setting import Figures
-from folkmoot.protocols import SnowProtocol
 from folkmoot.protocols.sampling import Others
-from folkmoot.simulation import deliberate
+from folkmoot.protocols.snow import SnowProtocol
+from folkmoot.simulation.engine import deliberate
 from folkmoot.simulation.setting import Device
 from folkmoot.theory import SlushChain
 
-_INPUTS: Final = 1000  # that are played of more than two labels; of two, where few settings are, twice that
-_SETTLED: Final = 1 - 1e-5  # more rounds than that change nothing that anybody would notice
+_INPUTS: Final = 1000  # simulated with more than two labels; twice that with two, where fewer settings are
+_CONVERGED: Final = 1 - 1e-5  # of the probability; more rounds gain nothing visible
 
 
 @dataclass(frozen=True, eq=False)
 class PlannedMoot:
-    """n participants of a crowd, ``byzantine`` of them always wrong, and what their talks come to."""
+    """n participants of a crowd, ``byzantine`` of them always wrong, and the figures of settings."""
 
     crowd: Crowd
     n: int
     byzantine: int
     inputs: int  # in a batch, which one query carries
     seed: int
-    device: Device = "cpu"  # where talks are played
+    device: Device = "cpu"  # for simulated settings
 
     @property
     def honest(self) -> int:
@@ -61,7 +62,7 @@ class PlannedMoot:
         weights, found = self.start.weights, []
         for law in islice(self.chain(k, alpha).by_round(self.start.laws), 1, rounds + 1):
             found.append(law)
-            if weights @ (law[:, 0] + law[:, -1]) > _SETTLED:
+            if weights @ (law[:, 0] + law[:, -1]) > _CONVERGED:
                 break
         laws = np.stack(found)  # (round, law, b)
         right = laws @ _right(self.honest, self.honest)
@@ -79,16 +80,16 @@ class PlannedMoot:
         return np.asarray(after @ _right(self.honest, self.honest), dtype=np.float64)
 
     def chain(self, k: int, alpha: int) -> SlushChain:
-        """The chain; what it warns of, liars that reach alpha, is of the limit and not of some rounds."""
+        """The chain. Its warning about f >= alpha concerns the limit, not a number of rounds."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ByzantineThresholdWarning)
             return SlushChain(self.n, k, alpha, byzantine=self.byzantine, sampling=Others())
 
     def most(self) -> float:
-        """No talk on two labels is more accurate, whatever it asks whom.
+        """An upper bound on the accuracy of any protocol on two labels.
 
-        All participants are treated alike and both labels too, but for liars, who never help. So of b and
-        honest - b right first votes at most one ends right.
+        Participants and labels are treated alike and the malicious never help. So of b and honest - b right
+        first votes at most one ends right.
         """
         law = self.start.weights @ self.start.laws
         return float(np.maximum(law, law[::-1]).sum() / 2)
@@ -102,28 +103,28 @@ class PlannedMoot:
         spread = float(weights @ (accuracies - accuracy) ** 2)
         return accuracy, False, _error(math.sqrt(spread / max(1, tasks - 1)), accuracy, tasks)
 
-    # ---- played ------------------------------------------------------------------------------
+    # ---- simulated ---------------------------------------------------------------------------
 
     @cached_property
     def drawn(self) -> Drawn:
-        """Inputs to be played, with rows for the liars in front."""
+        """Inputs to simulate, with rows for the malicious in front."""
         rng = np.random.default_rng([self.seed, self.n, self.byzantine])
         inputs = 2 * _INPUTS if self.crowd.classes == 2 else _INPUTS
         votes, truth, source = self.crowd.draw(self.honest, inputs, rng)
-        liars = np.broadcast_to(truth, (self.byzantine, truth.size))  # what their models say is not asked
-        return Drawn(np.concatenate((liars, votes)), truth, source)
+        unused = np.broadcast_to(truth, (self.byzantine, truth.size))  # votes of the malicious
+        return Drawn(np.concatenate((unused, votes)), truth, source)
 
     @property
-    def _liars(self) -> dict[int, PerfectlyMalicious]:
+    def _malicious(self) -> dict[int, PerfectlyMalicious]:
         return {i: PerfectlyMalicious() for i in range(self.byzantine)}
 
-    def played(self, rule: SnowProtocol[Any], rounds: int) -> Figures:
-        """The result of a talk by this rule, simulated."""
+    def simulated(self, rule: SnowProtocol[Any], rounds: int) -> Figures:
+        """The figures of a rule, simulated."""
         votes, truth, _ = self.drawn
         outcome = deliberate(
             votes,
             rule,
-            adversaries=self._liars,
+            adversaries=self._malicious,
             truth=truth,
             rounds=rounds,
             classes=self.crowd.classes,
@@ -135,7 +136,7 @@ class PlannedMoot:
             queries = float(self.honest * rule.k * rounds)
         elif self.inputs == 1:
             queries = float(outcome.queries) / truth.size
-        else:  # one query carries all inputs: they ask until the longest talk of a batch is over
+        else:  # one query carries all inputs: they ask until the longest run of a batch is over
             queries = self.honest * rule.k * _longest(outcome.rounds, self.inputs)
         return Figures(
             *self._from_inputs(right_by_input(outcome.decision, truth, outcome.tied)),
@@ -154,11 +155,11 @@ class PlannedMoot:
     # ---- the others --------------------------------------------------------------------------
 
     def majority(self) -> tuple[float, bool, float | None]:
-        """Accuracy of the majority of all first votes, liars' included; whether exact; standard error."""
+        """Accuracy of the majority of all first votes, also malicious ones; whether exact; standard error."""
         if self.crowd.classes == 2:
             return self._from_laws(self.start.laws @ _right(self.honest, self.n))
         votes, truth, _ = self.drawn
-        seen = handed_in(votes, self._liars, truth, self.crowd.classes, seed=self.seed)
+        seen = handed_in(votes, self._malicious, truth, self.crowd.classes, seed=self.seed)
         found = aggregate(seen)
         tied = found.tied_classes(self.crowd.classes)
         return self._from_inputs(right_by_input(found.decision, truth, tied))
@@ -170,7 +171,7 @@ def _right(honest: int, of: int) -> Floats:
 
 
 def _error(error: float, accuracy: float, count: int) -> float:
-    """The standard error, and not less than Laplace's estimate leaves: all right of ten is not for sure."""
+    """The standard error, and not less than Laplace's estimate leaves: all right of ten is not certainty."""
     fair = (accuracy * count + 1) / (count + 2)
     return max(error, math.sqrt(fair * (1 - fair) / count) if accuracy in (0.0, 1.0) else 0.0)
 

@@ -1,6 +1,7 @@
-"""Limits of a setting: the most liars and the least accuracy at which it still beats the mean participant.
+"""Limits of a setting, and the number of participants that an accuracy takes.
 
-And how many participants an accuracy takes.
+A setting breaks at the number of malicious participants, or the accuracy, from which on it does not beat the
+mean participant.
 """
 
 from __future__ import annotations
@@ -20,22 +21,24 @@ from folkmoot.planning.evaluation import PlannedMoot
 from folkmoot.planning.search import cheapest_that_reaches
 from folkmoot.planning.setting import PlannedSetting
 
-_MORE: Final = 1e-9  # beats: by more than rounding
-_PARITY: Final = 3  # an even number can tie, so that one more liar may seem to help; nothing reaches further
-_MOST: Final = 1000  # participants that are tried for a target; where talks are played, a tenth
+_MORE: Final = 1e-9  # more than rounding
+_PARITY: Final = (
+    3  # an even number can tie, so one more malicious participant may seem to help; nothing reaches further
+)
+_MOST: Final = 1000  # participants that are tried for a target; a tenth of that where settings are simulated
 
 
 @dataclass(frozen=True)
 class BreaksAt:
-    """The point at which the first setting of a plan stops being better than the mean participant.
+    """The limits up to which the first setting of a plan beats the mean participant.
 
     Parameters
     ----------
     byzantine : int or None
-        The largest number of liars among the n for which it still is; None if it is not even without.
+        The largest number of malicious participants for which it does; None if it never does.
     p : float or None
-        The least accuracy of participants, all alike and independent, for which it is with as many liars as
-        planned for; None if there is none.
+        The least accuracy of equal, independent participants for which it does with the planned number of
+        malicious ones; None if there is none.
     exact : bool
         Whether both come from theory alone.
 
@@ -53,20 +56,20 @@ class BreaksAt:
 
 @dataclass(frozen=True)
 class Target:
-    """How many participants an accuracy takes.
+    """The number of participants that an accuracy takes.
 
     Parameters
     ----------
     accuracy : float
-        The accuracy to be reached.
+        The target.
     n : int or None
         The least number of participants with which some setting reaches it; None if none does.
     byzantine : int or None
-        How many of these are liars.
+        How many of these are malicious.
     setting : PlannedSetting or None
         The cheapest setting that does; None also if a single participant is enough.
     reason : str
-        In words.
+        The result in words.
 
     Examples
     --------
@@ -84,13 +87,13 @@ class Target:
 
 @dataclass(frozen=True)
 class Malicious:
-    """How many lie: a count, whatever the number of participants, or a share of them, rounded up."""
+    """The number of malicious participants: a count, or a share of all, rounded up."""
 
     given: int | float
 
     @classmethod
     def checked(cls, byzantine: object) -> Malicious:
-        """The liars, or an error that says what they can be."""
+        """The number or share, or ValueError."""
         if isinstance(byzantine, float | np.floating):
             if not 0 <= byzantine < 1:
                 raise checks.ArgumentError(
@@ -101,7 +104,7 @@ class Malicious:
         return cls(checks.integer("byzantine", byzantine, least=0))
 
     def among(self, n: int) -> int:
-        """How many of n; of a share as the decimal that it prints as, so that 0.1 of 30 is 3."""
+        """The number of n; a share counts as the decimal that it prints as, so that 0.1 of 30 is 3."""
         return self.given if isinstance(self.given, int) else ceil(Fraction(repr(self.given)) * n)
 
     def most_with(self, byzantine: int) -> int:
@@ -110,12 +113,12 @@ class Malicious:
 
     @property
     def share(self) -> float:
-        """The malicious share of very many participants."""
+        """The share among very many participants."""
         return 0.0 if isinstance(self.given, int) else self.given
 
 
 def breaks_at(moot: PlannedMoot, setting: PlannedSetting) -> BreaksAt:
-    """The point at which this setting stops being better than the mean participant."""
+    """The limits up to which this setting beats the mean participant."""
 
     def beats(byzantine: int) -> bool:
         other = replace(moot, byzantine=byzantine)
@@ -131,7 +134,7 @@ def _accuracy(moot: PlannedMoot, setting: PlannedSetting) -> float:
         start = moot.start
         found = moot.slush_accuracies(setting.k, setting.alpha, setting.rounds, start.laws)
         return float(start.weights @ found)
-    return moot.played(setting.rule, setting.rounds).accuracy
+    return moot.simulated(setting.rule, setting.rounds).accuracy
 
 
 def _last(holds: Callable[[int], bool], top: int) -> int | None:
@@ -146,7 +149,7 @@ def _last(holds: Callable[[int], bool], top: int) -> int | None:
 
 
 def _least_p(moot: PlannedMoot, setting: PlannedSetting, exact: bool) -> float | None:
-    """By theory to six digits, as many accuracies at a time; played, to two."""
+    """By theory to six digits, as many accuracies at a time; simulated, to two."""
     low, high = 0.0, 1.0
     for _ in range(3 if exact else 1):
         grid = np.linspace(low, high, 101 if exact else 21)[1:]
@@ -165,27 +168,27 @@ def _least_p(moot: PlannedMoot, setting: PlannedSetting, exact: bool) -> float |
 
 def needed(
     moot: PlannedMoot,
-    liars: Malicious,
+    malicious: Malicious,
     target: float,
     protocols: Sequence[str],
     rounds: int,
     progress: Progress | None = None,
 ) -> Target:
     """The least number of participants with which some setting reaches the target."""
-    if moot.crowd.mean >= target and liars.among(1) == 0:
-        return Target(target, 1, 0, None, f"a single participant reaches {target:g}, without a talk")
+    if moot.crowd.mean >= target and malicious.among(1) == 0:
+        return Target(target, 1, 0, None, f"a single participant reaches {target:g}, without deliberation")
     crowd = moot.crowd
     if target == 1 and isinstance(crowd, Skilled):  # rounding would reach it in the end
-        told = "no number of participants reaches 1: each is wrong now and then, so all may be"
-        return Target(target, None, None, None, told)
+        reason = "no number of participants reaches 1: each errs at times, so all may at once"
+        return Target(target, None, None, None, reason)
     top = _MOST if crowd.classes == 2 else _MOST // 10
-    hopeless = crowd.limit(liars.share) < target
+    hopeless = crowd.limit(malicious.share) < target
     if hopeless:
         top = min(top, max(64, crowd.size or 0))  # only few participants could do what more cannot
     found: dict[int, PlannedSetting | None] = {}
 
     def setting(n: int) -> PlannedSetting | None:
-        byzantine = liars.among(n)
+        byzantine = malicious.among(n)
         if n not in found:
             other = replace(moot, n=n, byzantine=byzantine)
             possible = n >= 2 and byzantine < n
@@ -197,14 +200,18 @@ def needed(
     def reached(n: int) -> bool:
         return setting(n) is not None
 
-    if liars.share:  # one more participant may be one more liar, so first: with how many liars?
-        liar = _least(lambda many: reached(liars.most_with(many)), 1, liars.among(top))
-        high = None if liar is None else _least(reached, liars.most_with(liar - 1) + 1, liars.most_with(liar))
+    if malicious.share:  # one more participant may be one more malicious one, so first find their number
+        least = _least(lambda many: reached(malicious.most_with(many)), 1, malicious.among(top))
+        high = (
+            None
+            if least is None
+            else _least(reached, malicious.most_with(least - 1) + 1, malicious.most_with(least))
+        )
     else:
         high = _least(reached, 2, top)
     if high is None:
-        return Target(target, None, None, None, _too_few(target, top, hopeless, liars))
-    byzantine = liars.among(high)
+        return Target(target, None, None, None, _too_few(target, top, hopeless, malicious))
+    byzantine = malicious.among(high)
     among = f", {byzantine} of them Byzantine," if byzantine else ""
     return Target(target, high, byzantine, setting(high), f"{high} participants{among} reach {target:g}")
 
@@ -222,8 +229,8 @@ def _least(holds: Callable[[int], bool], low: int, top: int) -> int | None:
     return next((i for i in range(max(start, high - _PARITY), high) if holds(i)), high)
 
 
-def _too_few(target: float, top: int, hopeless: bool, liars: Malicious) -> str:
+def _too_few(target: float, top: int, hopeless: bool, malicious: Malicious) -> str:
     if not hopeless:
         return f"more than {top:,} participants are needed for {target:g}"
-    share = f" while {100 * liars.share:g}% of them lie" if liars.share else ""
+    share = f" while {100 * malicious.share:g}% of them lie" if malicious.share else ""
     return f"no number of participants reaches {target:g}{share}: more of them make the majority no better"

@@ -1,4 +1,4 @@
-"""The picture of a plan: what accuracy costs, and what is there without a talk."""
+"""The picture of a plan: accuracy against cost, beside answers without rounds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from folkmoot.pictures.canvas import canvas
 from folkmoot.pictures.palette import BLUE, GREEN, GREY, ORANGE, PALE, RED
-from folkmoot.protocols import PROTOCOLS
+from folkmoot.protocols.naming import PROTOCOLS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,11 +49,11 @@ def draw_plan(plan: Plan, ax: Any = None) -> Figure:
     ax.axhline(plan.mean_participant, color=PALE, lw=1, ls="--", label="mean participant")
     if plan.target is not None:
         ax.axhline(plan.target.accuracy, color=GREY, lw=1, ls=":", label="target")
-    ax.set(xscale="log", xlabel="messages of the talk about a batch", ylabel="accuracy")
+    ax.set(xscale="log", xlabel="messages per batch", ylabel="accuracy")
     ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     ax.xaxis.set_minor_locator(NullLocator())
-    liars = f", {plan.byzantine} Byzantine" if plan.byzantine else ""
-    ax.set_title(f"{plan.n} participants{liars}", fontsize=10, loc="left")
+    malicious = f", {plan.byzantine} Byzantine" if plan.byzantine else ""
+    ax.set_title(f"{plan.n} participants{malicious}", fontsize=10, loc="left")
     ax.legend(frameon=False, fontsize=8, loc="center right")
     return figure

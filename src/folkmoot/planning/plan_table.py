@@ -1,4 +1,4 @@
-"""The result of ``plan``: settings best first, and figures without a talk; as a table and for JSON."""
+"""The result of ``plan``: settings, best first, beside answers without rounds; as a table and for JSON."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _HEADER: Final = ("protocol", "k", "alpha", "rounds", "accuracy", "agreement", "
 
 @dataclass(frozen=True)
 class Broadcast:
-    """The cost if everybody tells everybody its first vote once, and each takes the majority.
+    """The cost if all send their first votes to all, and each takes the majority.
 
     Parameters
     ----------
     messages : int
         n (n - 1).
     bytes : int
-        Their size, each as large as an answer in a talk.
+        Their size, each as large as an answer to a query.
     cheaper : bool
         Whether that is fewer messages than the first setting of the plan takes.
 
@@ -50,7 +50,7 @@ class Plan:
     n : int
         Participants in all.
     byzantine : int
-        How many of them always answer wrong.
+        How many of the n always answer wrong.
     labels : int
         The number of labels.
     inputs : int
@@ -61,17 +61,17 @@ class Plan:
     mean_participant : float
         The accuracy of the mean honest participant.
     majority : float
-        The accuracy of the majority of all n first votes, those of the liars included.
+        The accuracy of the majority of all n first votes, those of malicious participants too.
     majority_error : float or None
         Its standard error; None if it is exact.
     broadcast : Broadcast
         The cost of giving everybody all first votes.
     breaks_at : BreaksAt
-        The point at which the first setting stops being better than the mean participant.
+        The limits of the first setting.
     target : Target or None
-        How many participants the wanted accuracy takes, if one was given.
+        The number of participants that the target needs, if one was given.
     remarks : tuple of str
-        Further remarks.
+        Further notes.
 
     Examples
     --------
@@ -98,10 +98,10 @@ class Plan:
 
     @property
     def title(self) -> str:
-        """The title: the participants and inputs."""
-        liars = f", {self.byzantine} Byzantine" if self.byzantine else ""
+        """The participants and the inputs, in words."""
+        malicious = f", {self.byzantine} Byzantine" if self.byzantine else ""
         return (
-            f"{self.n} participants{liars}, right with {self.mean_participant:.4g} on average, "
+            f"{self.n} participants{malicious}, right with {self.mean_participant:.4g} on average, "
             f"{self.labels} labels, {self.inputs:,} input{'s' if self.inputs > 1 else ''} a batch"
         )
 
@@ -113,7 +113,7 @@ class Plan:
     @property
     def notes(self) -> list[str]:
         """Beside what to see it, where it breaks, and how it was found."""
-        told = self.broadcast
+        everybody = self.broadcast
         in_time = f"all agree in time with a chance of {IN_TIME:g}"
         lines = [
             f"take the first: the cheapest within 0.005 of the best accuracy, of those in which {in_time}"
@@ -121,8 +121,8 @@ class Plan:
             else f"in no setting tried {in_time}; the first is the cheapest of those that come close",
             f"mean participant {self.mean_participant:.4f}, majority of all first votes "
             f"{self.majority:.4f}{plus_minus(self.majority_error)}",
-            f"everybody tells everybody once: {told.messages:,} messages, {size(told.bytes)}; that is "
-            + ("cheaper, and gives the majority" if told.cheaper else "more expensive than the first"),
+            f"all send their votes to all: {everybody.messages:,} messages, {size(everybody.bytes)}; that is "
+            + ("cheaper, and gives the majority" if everybody.cheaper else "more expensive than the first"),
             _breaks_in_words(self.breaks_at, self.byzantine),
         ]
         if self.target is not None:
@@ -144,7 +144,7 @@ class Plan:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw in. Default: a figure of its own.
+            The axes to draw in. Default: a new figure.
 
         Returns
         -------
@@ -188,6 +188,6 @@ def _breaks_in_words(found: BreaksAt, byzantine: int) -> str:
         0: "better than the mean participant while nobody lies",
     }
     first = most.get(found.byzantine, f"better than the mean participant up to {found.byzantine} Byzantine")
-    liars = f"with {byzantine} Byzantine" if byzantine else "with nobody lying"
+    malicious = f"with {byzantine} Byzantine" if byzantine else "with nobody malicious"
     second = "for no accuracy" if found.p is None else f"from accuracy {found.p:.4f} on"
-    return f"the first is {first}; {liars}, {second}"
+    return f"the first is {first}; {malicious}, {second}"

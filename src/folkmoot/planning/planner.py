@@ -15,7 +15,7 @@ from folkmoot.planning.limits import Malicious, Target, breaks_at, needed
 from folkmoot.planning.plan_table import Broadcast, Plan
 from folkmoot.planning.search import tried
 from folkmoot.planning.setting import best_first
-from folkmoot.protocols import PROTOCOLS, protocol_called
+from folkmoot.protocols.naming import PROTOCOLS, protocol_called
 from folkmoot.simulation.setting import Device, check_device
 
 _MOST: Final = 5000  # participants that are planned for
@@ -40,8 +40,9 @@ def plan(
 ) -> Plan:
     """Find protocol, k, alpha and rounds for a moot: what they give, what they cost, and where they break.
 
-    Two-label Slush is exact, for any number of liars and rounds. Everything else (Snowflake, Snowball, more
-    labels) is simulated and has a standard error, as has what is resampled from votes that were cast.
+    Two-label Slush is exact, for any number of malicious participants and rounds. Everything else (Snowflake,
+    Snowball, more labels) is simulated and has a standard error, as has what is resampled from votes that
+    were cast.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ def plan(
         25 if no number reaches it.
     p : float or array-like of float, optional
         The accuracy of every participant, or one value for each of the n, of whom ``byzantine`` drawn at
-        random turn liars; or one for each of the n - byzantine honest ones. They err independently.
+        random turn malicious; or one for each of the n - byzantine honest ones. They err independently.
     byzantine : int or float, default 0
         How many always answer wrong: a count, or below 1 a share of the participants, rounded up. For
         ``target`` a count stays what it is, and a share grows with the participants.
@@ -74,7 +75,7 @@ def plan(
         Of what is simulated. The same seed gives the same plan on processors of one kind, with the same
         versions.
     device : {"cpu", "cuda", "auto"}, default "cpu"
-        The device that simulates talks, as in ``deliberate``: a GPU gives the same plan.
+        Where settings are simulated, as in ``deliberate``: a GPU gives the same plan.
     progress : callable, optional
         Called with (done, all) as the work goes on.
 
@@ -86,7 +87,7 @@ def plan(
     Raises
     ------
     ValueError
-        If it is not said whose votes to plan for, or a number is not what it can be.
+        If no votes are given, or an argument is out of range.
 
     Examples
     --------
@@ -160,7 +161,7 @@ def plan_for(
     seed : int, default 0
         Of what is simulated.
     device : {"cpu", "cuda", "auto"}, default "cpu"
-        The device that simulates talks.
+        Where settings are simulated.
     progress : callable, optional
         Called with (done, all) as the work goes on.
 
@@ -188,13 +189,13 @@ def plan_for(
     >>> found.n, found.settings[0].exact, found.settings[0].standard_error < 0.02
     (11, False, True)
     """
-    from folkmoot.learning import ConsensusClassifier
+    from folkmoot.learning.classifier import ConsensusClassifier
     from folkmoot.learning.labels import as_truth
 
     if not isinstance(moot, ConsensusClassifier):
         raise TypeError(f"plan_for takes a fitted ConsensusClassifier: got {type(moot).__name__}")
     if moot.voting != "labels":
-        raise ValueError("plan_for is for talks about labels: this moot has voting='probabilities'")
+        raise ValueError("plan_for is for deliberation about labels: this moot has voting='probabilities'")
     votes = moot.votes(X)
     if y is None:
         crowd = Observed.checked(votes, None, len(moot.classes_), moot.predict_proba(X))
@@ -228,7 +229,7 @@ def _planned(
     progress: Progress | None,
     remarks: tuple[str, ...],
 ) -> Plan:
-    liars = Malicious.checked(byzantine)
+    malicious = Malicious.checked(byzantine)
     batch = checks.integer("inputs", inputs, least=1)
     longest = checks.integer("rounds", rounds, least=1)
     if longest > 1000:
@@ -240,10 +241,10 @@ def _planned(
         protocols = [protocol]
     wanted = None if target is None else checks.probability("target", target)
     blank = PlannedMoot(crowd, 2, 0, batch, seed, check_device(device))
-    found = None if wanted is None else needed(blank, liars, wanted, protocols, longest, progress)
-    moot = _moot(blank, n, liars, found)
+    found = None if wanted is None else needed(blank, malicious, wanted, protocols, longest, progress)
+    moot = _moot(blank, n, malicious, found)
     settings = best_first(tried(moot, protocols, longest, progress), crowd.mean)
-    messages, told = Sizes.of(moot.n, batch, crowd.classes, longest).broadcast(moot.n)
+    messages, size = Sizes.of(moot.n, batch, crowd.classes, longest).broadcast(moot.n)
     majority, _, error = moot.majority()
     return Plan(
         n=moot.n,
@@ -254,15 +255,15 @@ def _planned(
         mean_participant=crowd.mean,
         majority=majority,
         majority_error=error,
-        broadcast=Broadcast(messages, told, messages < settings[0].messages),
+        broadcast=Broadcast(messages, size, messages < settings[0].messages),
         breaks_at=breaks_at(moot, settings[0]),
         target=found,
         remarks=(*remarks, *_about_drawing(crowd, moot)),
     )
 
 
-def _moot(blank: PlannedMoot, n: int | None, liars: Malicious, target: Target | None) -> PlannedMoot:
-    """Who takes part: as many as is said, or as the crowd has, or as the target needs."""
+def _moot(blank: PlannedMoot, n: int | None, malicious: Malicious, target: Target | None) -> PlannedMoot:
+    """The participants: as many as given, or as the crowd has, or as the target needs."""
     crowd = blank.crowd
     many = n if n is not None else crowd.size
     if many is None and target is not None:
@@ -272,12 +273,12 @@ def _moot(blank: PlannedMoot, n: int | None, liars: Malicious, target: Target | 
     everyone = checks.integer("n", many, least=2)
     if everyone > _MOST:
         raise checks.ArgumentError(f"{{n}} must satisfy n <= {_MOST:,}: got {{n=}}", n=everyone)
-    if liars.share and liars.among(everyone) == everyone:
+    if malicious.share and malicious.among(everyone) == everyone:
         raise checks.ArgumentError(
             f"{{byzantine}} must leave somebody honest: got {{byzantine=}} of {everyone} participants",
-            byzantine=liars.given,
+            byzantine=malicious.given,
         )
-    _, byzantine = checks.population(everyone, liars.among(everyone))
+    _, byzantine = checks.population(everyone, malicious.among(everyone))
     if isinstance(crowd, Skilled) and crowd.size not in (None, everyone, everyone - byzantine):
         raise checks.ArgumentError(
             f"{{p}} must hold one accuracy for each of the {everyone} participants, or for each of the "

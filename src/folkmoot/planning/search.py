@@ -10,11 +10,12 @@ from folkmoot.planning.candidates import queries
 from folkmoot.planning.costs import Sizes
 from folkmoot.planning.evaluation import PlannedMoot
 from folkmoot.planning.setting import IN_TIME, Figures, PlannedSetting, best_first, usable
-from folkmoot.protocols import PROTOCOLS, Slush, named_protocol
+from folkmoot.protocols.naming import PROTOCOLS, named_protocol
+from folkmoot.protocols.slush import Slush
 
 _BETAS: Final = (3, 10)
 _PAIRS: Final = 1  # of k and alpha, the best for Slush, that protocols which decide are tried with
-_ROUNDS: Final = (2, 3, 5, 8, 12, 18, 25, 35, 50)  # where each number of rounds is played anew
+_ROUNDS: Final = (2, 3, 5, 8, 12, 18, 25, 35, 50)  # where each number of rounds is simulated
 
 
 def tried(
@@ -27,7 +28,7 @@ def tried(
     whole = len(pairs) + len(deciding)
     found: list[PlannedSetting] = []
     for done, (k, alpha) in enumerate(pairs, start=1):
-        found += _exact_slush(moot, k, alpha, rounds) if exact else _played_slush(moot, k, alpha, rounds)
+        found += _exact_slush(moot, k, alpha, rounds) if exact else _simulated_slush(moot, k, alpha, rounds)
         if progress:
             progress(done, whole)
     best = list(dict.fromkeys((each.k, each.alpha) for each in best_first(found)))[:_PAIRS]
@@ -58,9 +59,9 @@ def _exact_slush(moot: PlannedMoot, k: int, alpha: int, rounds: int) -> Iterator
         yield _planned(moot, "slush", k, alpha, None, done, figures, simulated=False)
 
 
-def _played_slush(moot: PlannedMoot, k: int, alpha: int, rounds: int) -> Iterator[PlannedSetting]:
+def _simulated_slush(moot: PlannedMoot, k: int, alpha: int, rounds: int) -> Iterator[PlannedSetting]:
     for many in [*(r for r in _ROUNDS if r < rounds), rounds]:
-        figures = moot.played(Slush(k, alpha), many)
+        figures = moot.simulated(Slush(k, alpha), many)
         yield _planned(moot, "slush", k, alpha, None, many, figures)
         if figures.in_time > (1 + IN_TIME) / 2:
             return
@@ -68,7 +69,7 @@ def _played_slush(moot: PlannedMoot, k: int, alpha: int, rounds: int) -> Iterato
 
 def _deciding(moot: PlannedMoot, name: str, k: int, alpha: int, rounds: int) -> Iterator[PlannedSetting]:
     for beta in _BETAS:
-        figures = moot.played(named_protocol(name, k, alpha, beta=beta), rounds)
+        figures = moot.simulated(named_protocol(name, k, alpha, beta=beta), rounds)
         yield _planned(moot, name, k, alpha, beta, rounds, figures)
 
 
@@ -83,7 +84,7 @@ def _planned(
     *,
     simulated: bool = True,
 ) -> PlannedSetting:
-    messages, size = Sizes.of(moot.n, moot.inputs, moot.crowd.classes, rounds).talk(figures.queries)
+    messages, size = Sizes.of(moot.n, moot.inputs, moot.crowd.classes, rounds).of_queries(figures.queries)
     accuracy, exact, error, agreement, in_time, _ = figures
     return PlannedSetting(
         name, k, alpha, beta, rounds, accuracy, agreement, in_time, messages, size, exact, simulated, error

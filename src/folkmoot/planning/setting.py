@@ -1,4 +1,4 @@
-"""One way to talk, with what it gives and costs; and which are worth showing, best first."""
+"""One setting with its figures and costs; and the choice of settings to list, best first."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from folkmoot.protocols import SnowProtocol, named_protocol
+from folkmoot.protocols.naming import named_protocol
+from folkmoot.protocols.snow import SnowProtocol
 
 NEAR: Final = 0.005  # accuracies that differ by less are as good as each other
 IN_TIME: Final = 0.95  # how likely all must agree within the rounds
-_WORTH: Final = 0.001  # a dearer setting is shown if it is so much more accurate
+_WORTH: Final = 0.001  # a more expensive setting is listed if it gains so much accuracy
 
 
 class Figures(NamedTuple):
-    """The figures of a talk: probabilities, and their errors."""
+    """Figures of a setting: probabilities, and whether they are exact."""
 
     accuracy: float
     exact: bool
@@ -27,16 +28,16 @@ class Figures(NamedTuple):
 
 @dataclass(frozen=True)
 class PlannedSetting:
-    """One way to talk, as ``plan`` lists it.
+    """A protocol with its parameters, as ``plan`` lists it.
 
     Parameters
     ----------
     protocol : str
         "slush", "snowflake" or "snowball".
     k : int
-        How many peers are asked in a query.
+        Peers asked per query.
     alpha : int
-        How many equal answers win it.
+        Equal answers that win it.
     beta : int or None
         Wins in a row after which a participant stops; None for Slush, which goes on to the last round.
     rounds : int
@@ -49,13 +50,13 @@ class PlannedSetting:
         The chance that all honest participants hold the same answer when the rounds are over; where a
         protocol stops by itself, that all have.
     messages : float
-        Queries and answers that the honest participants cause in the talk about one batch.
+        Queries of the honest participants about one batch, and the answers.
     bytes : float
         Their size, as nodes count it: encoded messages without length and TLS.
     exact : bool
         Whether the probabilities come from theory alone.
     simulated : bool
-        Whether talks were played. If neither, theory was applied to tasks that were seen.
+        Whether the setting was simulated. If neither, theory was applied to given tasks.
     standard_error : float or None
         Of the accuracy; None if it is exact.
 

@@ -1,8 +1,4 @@
-"""The player: talks, turn by turn, in one HTML file that needs no network (docs/watch.md).
+"""The player: deliberations, turn by turn, in one HTML file that needs no network (docs/watch.md).
 
 Arrays in, HTML out: of ours it imports ``votes`` alone, so that ``Outcome`` may use it.
 """
-
-from folkmoot.player.page import Player
-
-__all__ = ["Player"]

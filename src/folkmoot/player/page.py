@@ -1,4 +1,4 @@
-"""A page that plays talks: ``Player``, as a file or inside a notebook."""
+"""A page that plays deliberations: ``Player``, as a file or inside a notebook."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from folkmoot.player.document import document, part
-from folkmoot.player.form import Input, ShownMoot, form
+from folkmoot.player.form import Input, PlayedMoot, form
 
-TALKS = "talks"  # the identifier under which player.js finds its data
-SCRIPTS = ("parts.js", "talk.js", "player.js")
+DELIBERATIONS = "deliberations"  # the identifier under which player.js finds its data
+SCRIPTS = ("parts.js", "deliberation.js", "player.js")
 
 
 @dataclass(frozen=True)
 class Player:
-    """A page that plays talks. In a notebook it shows itself, in a frame that can do nothing but run it.
+    """A page that plays deliberations. In a notebook it shows itself, in a frame that can do nothing but run
+    it.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class Player:
         return f"Player({len(self.html) / 1000:.0f} kB of HTML: save(path) writes it)"
 
     def _repr_html_(self) -> str:
-        """A frame without an origin of its own: it runs the page's script and has no other right."""
+        """A frame without an origin: it runs the script of the page and has no other right."""
         page = escape(self.html, quote=True)
         return (
             f'<iframe srcdoc="{page}" sandbox="allow-scripts" title="A deliberation, step by step" '
@@ -53,7 +54,7 @@ class Player:
         Parameters
         ----------
         path : str or path
-            The file, such as ``"talk.html"``; it is overwritten.
+            The file, such as ``"deliberation.html"``; it is overwritten.
 
         Returns
         -------
@@ -73,18 +74,18 @@ class Player:
 def player_data(
     labels: Sequence[str],
     inputs: Sequence[Input],
-    moots: Sequence[ShownMoot],
+    moots: Sequence[PlayedMoot],
     *,
-    noun: str = "liar",
+    noun: str = "malicious",
     ink: bool = False,
     node: bool = False,
 ) -> dict[str, Any]:
-    """The data that the script of the player reads, by identifier."""
-    return {TALKS: form(labels, inputs, moots, noun=noun, ink=ink, node=node)}
+    """The data of the player's script, by identifier."""
+    return {DELIBERATIONS: form(labels, inputs, moots, noun=noun, ink=ink, node=node)}
 
 
 def player_page(title: str, about: str, data: dict[str, Any]) -> Player:
-    """A page with nothing but the player on it; title and what it is about may be anybody's words."""
+    """A page with nothing but the player on it; title and text are escaped."""
     body = (
         f'<main class="page">\n<header><h1>{escape(title)}</h1><p>{escape(about)}</p></header>\n'
         f"{part('player.html')}</main>"

@@ -10,9 +10,9 @@ const Player = (() => {
     const $ = (selector) => root.querySelector(selector);
     const labels = data.labels.map(plain);
     const short = shortened(data.labels);
-    const moots = data.moots.map(Talk.moot);
+    const moots = data.moots.map(Deliberation.moot);
     const state = { moot: 0, input: 0, frame: 0, who: -1, playing: false };
-    let [moot, talk, dots, timer, cursor, size] = [moots[0], null, [], 0, null, 0];
+    let [moot, run, dots, timer, cursor, size] = [moots[0], null, [], 0, null, 0];
 
     // ---- words ----
     const named = (i) => plain(moot.names[i]).replace(/^(?=\d+$)/, "#");
@@ -28,7 +28,6 @@ const Player = (() => {
       const [kind, mark, word] = verdict(decision, truth);
       return html("span", { class: "judged" }, say(decision < 0 ? "" : chip(decision), html("b", { class: kind, text: ` ${mark} ${word}` }), more));
     }
-    const liars = (count) => (data.noun === "liar" && count !== 1 ? "liars" : data.noun);
     const counted = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
     const held = (one) => one.counts[one.counts.length - 1][one.order[0]] || 0;
 
@@ -36,16 +35,16 @@ const Player = (() => {
     function choose(input, which, frame = 0) {
       Object.assign(state, { input, moot: which, frame: 0 });
       moot = moots[which];
-      talk = Talk.of(moot, input);
+      run = Deliberation.of(moot, input);
       if (state.who >= moot.names.length) state.who = -1;
-      $(".scrub").max = talk.frames.length - 1;
+      $(".scrub").max = run.frames.length - 1;
       drawInputs(); drawMoots(); drawOthers(); drawAbout(); drawWho(); drawRounds(); drawLog(); drawRing();
-      go(Math.min(frame, talk.frames.length - 1));
+      go(Math.min(frame, run.frames.length - 1));
     }
 
     function drawInputs() {
       [...$(".inputs").children].forEach((button, i) => {
-        const [kind, mark, word] = verdict(moot.talks[i].decision, data.inputs[i].truth);
+        const [kind, mark, word] = verdict(moot.runs[i].decision, data.inputs[i].truth);
         const badge = button.querySelector(".badge");
         badge.className = `badge ${kind}`;
         badge.textContent = mark;
@@ -59,7 +58,7 @@ const Player = (() => {
       if (moots.length < 2) return;
       const truth = data.inputs[state.input].truth;
       [...$(".moots").children].forEach((button, m) => {
-        const one = Talk.of(moots[m], state.input);
+        const one = Deliberation.of(moots[m], state.input);
         const drawing = svg("svg", { viewBox: "0 0 300 34", preserveAspectRatio: "none", "aria-hidden": "true" },
           stacked(one.counts, one.order, Math.max(1, one.voters.length), { x: 0, y: 0, wide: 300, high: 34 }));
         const { right, inputs } = moots[m].score;
@@ -75,7 +74,7 @@ const Player = (() => {
       $(".others h2").textContent = moots.length > 1 ? "The same input, other moots" : "Before and after deliberation";
       $(".others thead").replaceChildren(html("tr", {}, ["moot", "most first votes", "deliberation"].map((text) => html("th", { text, scope: "col" }))));
       $(".others tbody").replaceChildren(...moots.map((each, m) => {
-        const one = Talk.of(each, state.input);
+        const one = Deliberation.of(each, state.input);
         const most = one.majority;
         return html("tr", { class: m === state.moot ? "chosen" : "" }, [
           html("th", { scope: "row", text: plain(each.name) }),
@@ -101,15 +100,15 @@ const Player = (() => {
     }
 
     function drawLog() {
-      $(".log-title").textContent = counted(talk.changes.length, "change") + ` of mind${data.node ? " of this node" : ""}`;
-      $(".log").replaceChildren(...talk.changes.map((each) => {
-        const heard = Object.entries(each.tally).sort((a, b) => b[1] - a[1]).map(([c, many]) => `${round(many)}× ${short[c]}`).join(", ");
+      $(".log-title").textContent = counted(run.changes.length, "change") + ` of mind${data.node ? " of this node" : ""}`;
+      $(".log").replaceChildren(...run.changes.map((each) => {
+        const tally = Object.entries(each.tally).sort((a, b) => b[1] - a[1]).map(([c, many]) => `${round(many)}× ${short[c]}`).join(", ");
         const button = html("button", { type: "button", "data-to": each.f }, [html("span", { class: "when", text: `round ${each.round}` }),
           html("b", { text: named(each.asker) }), html("span", { class: "turn" }, say(chip(each.before), " → ", chip(each.now))),
-          html("span", { class: "heard", text: `heard ${heard}` })]);
+          html("span", { class: "tally", text: `answers ${tally}` })]);
         return html("li", {}, [button]);
       }));
-      if (!talk.changes.length) $(".log").append(html("li", { class: "soft", text: data.node ? "This node did not change its mind, or has not kept why." : "Nobody changes its mind." }));
+      if (!run.changes.length) $(".log").append(html("li", { class: "soft", text: data.node ? "A node keeps no changes of mind." : "Nobody changes its mind." }));
     }
 
     // ---- shares and rows, round by round ----
@@ -121,46 +120,46 @@ const Player = (() => {
       const thick = Math.max(2, Math.min(7, Math.floor(300 / rows)));
       const [inner, below] = [wide - box.left - 6, box.top + box.high + box.gap];
       const high = below + rows * thick + 34;
-      const step = inner / talk.columns.length;
+      const step = inner / run.columns.length;
       Object.assign(box, { inner, step, bottom: below + rows * thick });
       drawing.setAttribute("viewBox", `0 0 ${wide} ${high}`);
       drawing.setAttribute("height", high);
       const [cells, lying] = [[], []];
       moot.seats.forEach((who, line) => {
         const into = moot.lies.has(who) ? lying : cells;
-        for (let start = 0, end; start < talk.columns.length; start = end) {
-          const colour = talk.columns[start][who];
-          for (end = start + 1; end < talk.columns.length && talk.columns[end][who] === colour; end++);
+        for (let start = 0, end; start < run.columns.length; start = end) {
+          const colour = run.columns[start][who];
+          for (end = start + 1; end < run.columns.length && run.columns[end][who] === colour; end++);
           if (colour >= 0) into.push([colour, rectangle(box.left + start * step, below + line * thick, (end - start) * step, thick > 3 ? thick - 1 : thick)]);
         }
       });
       const words = [[0, "0%"], [0.5, "50%"], [1, "100%"]].map(([share, text]) =>
         svg("text", { class: "axis end", x: box.left - 6, y: box.top + box.high * (1 - share) + 4, text }));
-      if (moot.lies.size) words.push(svg("text", { class: "axis end", x: box.left - 6, y: box.bottom - (moot.lies.size * thick) / 2 + 4, text: liars(2) }));
-      const few = new Set(ticks(talk.rounds - talk.quiet, Math.max(4, inner / 44)).filter((r) => r > 0).map(String));
-      talk.names.forEach((name, c) => {
+      if (moot.lies.size) words.push(svg("text", { class: "axis end", x: box.left - 6, y: box.bottom - (moot.lies.size * thick) / 2 + 4, text: data.noun }));
+      const few = new Set(ticks(run.rounds - run.quiet, Math.max(4, inner / 44)).filter((r) => r > 0).map(String));
+      run.names.forEach((name, c) => {
         const word = !/^\d/.test(name);
         const edge = step < 30 ? { first: "", end: "end" }[name] : undefined; // words at the edges begin or end there
-        const crowded = step < 30 && (name === "heard" || (!word && (c * step < 34 || (talk.names.at(-1) === "end" && (talk.names.length - c) * step < 40))));
+        const crowded = step < 30 && !word && (c * step < 34 || (run.names.at(-1) === "end" && (run.names.length - c) * step < 40));
         if ((word || few.has(name)) && !crowded)
           words.push(svg("text", { class: `axis ${edge ?? "mid"}`, x: box.left + (edge === "" ? 0 : edge === "end" ? inner : (c + 0.5) * step), y: box.bottom + 15, text: name }));
       });
-      words.push(svg("text", { class: "axis end", x: wide - 6, y: box.bottom + 30, text: talk.quiet ? `rounds (in ${talk.quiet} more nobody changes its mind)` : "rounds" }));
+      words.push(svg("text", { class: "axis end", x: wide - 6, y: box.bottom + 30, text: run.quiet ? `rounds (in ${run.quiet} more nobody changes its mind)` : "rounds" }));
       cursor = svg("path", { class: "cursor" });
-      drawing.replaceChildren(...stacked(talk.counts, talk.order, Math.max(1, talk.voters.length), { x: box.left, y: box.top, wide: inner, high: box.high }),
+      drawing.replaceChildren(...stacked(run.counts, run.order, Math.max(1, run.voters.length), { x: box.left, y: box.top, wide: inner, high: box.high }),
         ...painted(cells), ...painted(lying, "lying"), ...words, cursor);
-      drawing.setAttribute("aria-label", `Shares of the labels: at first ${shares(talk.counts[0])}; at the end ${shares(talk.counts[talk.counts.length - 1])}.`);
-      $(".key").replaceChildren(...talk.order.map((colour) => html("li", {}, labels[colour] === short[colour] ? [chip(colour)] : say(chip(colour), " ", labels[colour]))),
+      drawing.setAttribute("aria-label", `Shares of the labels: at first ${shares(run.counts[0])}; at the end ${shares(run.counts[run.counts.length - 1])}.`);
+      $(".key").replaceChildren(...run.order.map((colour) => html("li", {}, labels[colour] === short[colour] ? [chip(colour)] : say(chip(colour), " ", labels[colour]))),
         ...(moot.lies.size ? [html("li", { text: `◆ ${data.noun}` })] : []));
     }
-    const shares = (count) => talk.order.filter((c) => count[c]).map((c) => `${labels[c]} ${percent(count[c] / Math.max(1, talk.voters.length))}`).join(", ") || "nothing is held";
+    const shares = (count) => run.order.filter((c) => count[c]).map((c) => `${labels[c]} ${percent(count[c] / Math.max(1, run.voters.length))}`).join(", ") || "nothing is held";
 
     function frameAt(event) {
       const spot = (place($(".rounds"), event).x - box.left) / box.step;
-      const column = Math.max(0, Math.min(talk.columns.length - 1, Math.floor(spot)));
-      const next = column + 1 < talk.starts.length ? talk.starts[column + 1] : talk.frames.length;
+      const column = Math.max(0, Math.min(run.columns.length - 1, Math.floor(spot)));
+      const next = column + 1 < run.starts.length ? run.starts[column + 1] : run.frames.length;
       const within = Math.max(0, Math.min(0.999, spot - column));
-      return talk.starts[column] + Math.floor(within * (next - talk.starts[column]));
+      return run.starts[column] + Math.floor(within * (next - run.starts[column]));
     }
 
     // ---- the ring ----
@@ -176,7 +175,7 @@ const Player = (() => {
       const radius = Math.max(3, Math.min(17, zigzag ? 0.8 * apart : 0.43 * apart));
       const inward = zigzag ? Math.sqrt(Math.max(0, (2 * radius + 2) ** 2 - apart ** 2)) : 0;
       $(".ring").setAttribute("viewBox", `0 0 ${size} ${size}`);
-      $(".ring").setAttribute("aria-label", `${counted(n, "participant")} on a ring${moot.lies.size ? `, ${moot.lies.size} ${liars(moot.lies.size)} among them` : ""}`);
+      $(".ring").setAttribute("aria-label", `${counted(n, "participant")} on a ring${moot.lies.size ? `, ${moot.lies.size} ${data.noun} among them` : ""}`);
       $(".ring").classList.toggle("many", n > FEW); // which are not faded in and out, as that takes its time
       dots = [];
       moot.seats.forEach((who, seat) => {
@@ -199,7 +198,7 @@ const Player = (() => {
 
     function paint(who, colour, more, near) {
       const dot = dots[who];
-      const shown = `dot ${shade(colour)} ${moot.lies.has(who) ? "liar" : ""} ${more}`;
+      const shown = `dot ${shade(colour)} ${moot.lies.has(who) ? "malicious" : ""} ${more}`;
       if (dot.shown !== shown) dot.dot.setAttribute("class", (dot.shown = shown));
       const said = colour < 0 ? "–" : short[colour];
       if (dot.said !== said) {
@@ -222,14 +221,14 @@ const Player = (() => {
     }
 
     const lastQuestion = (who) => {
-      for (let f = state.frame; f >= 0; f--) if (talk.frames[f].kind === "step" && talk.frames[f].asker === who) return talk.frames[f];
+      for (let f = state.frame; f >= 0; f--) if (run.frames[f].kind === "step" && run.frames[f].asker === who) return run.frames[f];
       return null;
     };
 
     // ---- what hangs on the frame ----
     function go(frame) {
       state.frame = frame;
-      const now = talk.frames[frame];
+      const now = run.frames[frame];
       const looking = state.who >= 0;
       const shown = looking ? lastQuestion(state.who) : now.kind === "step" ? now : null;
       const parts = new Map(shown ? shown.peers.map((peer, j) => [peer, shown.answers[j]]) : []);
@@ -246,14 +245,14 @@ const Player = (() => {
       drawStep(now);
       drawOne();
       $(".scrub").value = frame;
-      const steps = talk.frames.length - 2;
-      const unseen = talk.quiet ? `, ${counted(talk.quiet, "round")} left out` : "";
-      const where = now.kind === "step" ? `round ${now.round} of ${talk.rounds} · step ${frame} of ${steps}`
-        : now.kind === "over" ? data.node ? "the end: signed closes" : `the end, after ${counted(talk.rounds, "round")}${unseen}` : "before round 1: first votes";
+      const steps = run.frames.length - 2;
+      const unseen = run.quiet ? `, ${counted(run.quiet, "round")} left out` : "";
+      const where = now.kind === "step" ? `round ${now.round} of ${run.rounds} · step ${frame} of ${steps}`
+        : now.kind === "over" ? data.node ? "the end: final votes" : `the end, after ${counted(run.rounds, "round")}${unseen}` : "before round 1: first votes";
       $(".where").textContent = where;
       $(".scrub").setAttribute("aria-valuetext", where);
-      const start = talk.starts[now.column];
-      const next = now.column + 1 < talk.starts.length ? talk.starts[now.column + 1] : talk.frames.length;
+      const start = run.starts[now.column];
+      const next = now.column + 1 < run.starts.length ? run.starts[now.column + 1] : run.frames.length;
       const x = round(box.left + box.step * (now.column + (frame - start + 0.5) / (next - start)));
       cursor.setAttribute("d", `M${x} ${box.top - 4}V${box.bottom + 3}`);
       const was = $(".log .at");
@@ -278,17 +277,17 @@ const Player = (() => {
         words = `Round ${now.round}: ${who} asks ${counted(now.peers.length, "other")}; ${reached}. ${turned}.`;
         needs = `the dashed line: ${round(now.alpha)} of ${now.peers.length} must agree`;
       } else {
-        const column = talk.counts[now.column];
-        tally = Object.fromEntries(talk.order.filter((c) => column[c]).map((c) => [c, column[c]]));
-        const many = talk.voters.length;
-        needs = `what is held by ${data.node ? `the ${many} whose close counts` : moot.lies.size ? `the ${many} that follow the rule` : counted(many, "participant")}`;
+        const column = run.counts[now.column];
+        tally = Object.fromEntries(run.order.filter((c) => column[c]).map((c) => [c, column[c]]));
+        const many = run.voters.length;
+        needs = `labels of ${data.node ? `the ${many} whose final vote counts` : moot.lies.size ? `the ${many} that follow the rule` : counted(many, "participant")}`;
         words = now.kind === "first" ? data.node ? "The first votes of all who closed. What comes next is what this node asked." : "Everybody has its first vote; nobody has asked yet."
-          : `The deliberation is over: ${talk.decision < 0 ? "undecided" : `${percent(held(talk) / Math.max(1, many))} hold ${labels[talk.decision]}`}` + (data.node ? ", by the closes that are signed." : ".") + (talk.quiet ? ` In the last ${talk.quiet + 3} rounds nobody changed its mind.` : "");
+          : `The deliberation is over: ${run.decision < 0 ? "undecided" : `${percent(held(run) / Math.max(1, many))} hold ${labels[run.decision]}`}` + (data.node ? ", by the final votes." : ".") + (run.quiet ? ` In the last ${run.quiet + 3} rounds nobody changed its mind.` : "");
       }
       const said = $(".said");
       said.setAttribute("aria-live", state.playing ? "off" : "polite");
       said.textContent = words;
-      const most = asked ? Math.max(now.peers.length, now.alpha, 1) : Math.max(1, talk.voters.length);
+      const most = asked ? Math.max(now.peers.length, now.alpha, 1) : Math.max(1, run.voters.length);
       const order = Object.entries(tally).sort((a, b) => b[1] - a[1]);
       const lines = order.map(([colour, many]) => {
         const lying = asked ? now.peers.filter((peer, j) => moot.lies.has(peer) && now.answers[j] === Number(colour)).length : 0;
@@ -296,7 +295,7 @@ const Player = (() => {
         bar.style.width = percent(many / most, 1);
         const track = html("span", { class: "track" }, [bar]);
         if (asked) { const mark = html("span", { class: "mark" }); mark.style.left = percent(now.alpha / most, 1); track.append(mark); }
-        return html("div", { class: "line" }, [chip(Number(colour)), track, html("span", { class: "many", text: `${round(many)}${lying ? ` (${lying} ${liars(lying)})` : ""}` })]);
+        return html("div", { class: "line" }, [chip(Number(colour)), track, html("span", { class: "many", text: `${round(many)}${lying ? ` (${lying} ${data.noun})` : ""}` })]);
       });
       $(".tally").replaceChildren(...lines);
       $(".needs").textContent = needs;
@@ -306,23 +305,23 @@ const Player = (() => {
       const [who, one] = [state.who, $(".one")];
       one.hidden = who < 0;
       if (who < 0) return;
-      const now = talk.frames[state.frame];
+      const now = run.frames[state.frame];
       const lies = moot.lies.get(who);
-      const words = [html("b", { text: named(who) }), lies === undefined ? " holds " : ` is ${data.noun === "liar" ? "a liar" : data.noun}${lies ? ` (${plain(lies).replace(/\(\)$/, "")})` : ""} and says `, chip(now.held[who]), ", first vote ", chip(talk.first[who]), ". "];
+      const words = [html("b", { text: named(who) }), lies === undefined ? " holds " : ` is ${data.noun}${lies ? ` (${plain(lies).replace(/\(\)$/, "")})` : ""} and says `, chip(now.held[who]), ", first vote ", chip(run.first[who]), ". "];
       const question = lastQuestion(who);
       
-      if (lies === undefined && !moot.honest[who]) words.push(data.node ? "It signed no close that counts. " : "It takes no part. ");
+      if (lies === undefined && !moot.honest[who]) words.push(data.node ? "It cast no final vote that counts. " : "It takes no part. ");
       if (question) words.push(`In round ${question.round} it asked ${question.peers.length}, of whom ${question.alpha} had to agree.`);
       else if (moot.honest[who]) words.push("It has not asked yet.");
       one.replaceChildren(...say(...words));
     }
 
     // ---- playing ----
-    const bounded = (frame) => Math.max(0, Math.min(talk.frames.length - 1, frame));
+    const bounded = (frame) => Math.max(0, Math.min(run.frames.length - 1, frame));
     function roundFrom(frame, way) {
-      const { column } = talk.frames[frame];
-      if (way > 0) return column + 1 < talk.starts.length ? talk.starts[column + 1] : talk.frames.length - 1;
-      return frame > talk.starts[column] ? talk.starts[column] : talk.starts[Math.max(0, column - 1)];
+      const { column } = run.frames[frame];
+      if (way > 0) return column + 1 < run.starts.length ? run.starts[column + 1] : run.frames.length - 1;
+      return frame > run.starts[column] ? run.starts[column] : run.starts[Math.max(0, column - 1)];
     }
     function play(on) {
       state.playing = on;
@@ -331,19 +330,19 @@ const Player = (() => {
       button.setAttribute("aria-label", on ? "pause" : "play");
       clearTimeout(timer);
       if (!on) return;
-      if (state.frame === talk.frames.length - 1) go(0);
+      if (state.frame === run.frames.length - 1) go(0);
       beat();
     }
     function beat() {
       const [, rate, unit] = SPEEDS[$(".speed").selectedIndex];
       timer = setTimeout(() => {
         go(unit === "round" ? roundFrom(state.frame, 1) : bounded(state.frame + 1));
-        if (state.frame === talk.frames.length - 1) play(false); else beat();
+        if (state.frame === run.frames.length - 1) play(false); else beat();
       }, 1000 / (still() ? Math.min(rate, 3) : rate)); // who asks for less motion is not shown more than 3 pictures a second
     }
     const by = (frame) => { play(false); go(bounded(frame)); };
     const look = (who) => { state.who = who; $(".who").value = who; go(state.frame); };
-    const nextChange = () => { const next = talk.changes.find((each) => each.f > state.frame); by(next ? next.f : talk.frames.length - 1); };
+    const nextChange = () => { const next = run.changes.find((each) => each.f > state.frame); by(next ? next.f : run.frames.length - 1); };
     const deeds = { back: () => by(state.frame - 1), step: () => by(state.frame + 1), play: () => play(!state.playing), change: nextChange };
 
     function key(event) {
@@ -357,7 +356,7 @@ const Player = (() => {
       else if (pressed === "ArrowDown" && !slider) other(1);
       else if (pressed === "ArrowUp" && !slider) other(-1);
       else if (pressed === "Home" && !slider) by(0);
-      else if (pressed === "End" && !slider) by(talk.frames.length - 1);
+      else if (pressed === "End" && !slider) by(run.frames.length - 1);
       else if (pressed === "n") nextChange();
       else if (pressed === "Escape") look(-1);
       else if (/^[1-9]$/.test(pressed) && Number(pressed) <= moots.length) choose(state.input, Number(pressed) - 1);
@@ -388,17 +387,17 @@ const Player = (() => {
       ring.addEventListener("click", (event) => { const who = pointed(event); look(who === state.who ? -1 : who); });
       ring.addEventListener("pointermove", (event) => {
         const who = pointed(event);
-        tell(who < 0 ? [] : [html("b", { text: named(who) + (moot.lies.has(who) ? ` · ${data.noun}` : "") }), html("span", {}, say("says ", chip(talk.frames[state.frame].held[who]), " first ", chip(talk.first[who])))], event);
+        tell(who < 0 ? [] : [html("b", { text: named(who) + (moot.lies.has(who) ? ` · ${data.noun}` : "") }), html("span", {}, say("says ", chip(run.frames[state.frame].held[who]), " first ", chip(run.first[who])))], event);
       });
       ring.addEventListener("pointerleave", (event) => tell([], event));
       const drawing = $(".rounds");
       drawing.addEventListener("pointerdown", (event) => { drawing.setPointerCapture(event.pointerId); by(frameAt(event)); });
       drawing.addEventListener("pointermove", (event) => {
         if (event.buttons) return by(frameAt(event));
-        const column = talk.frames[frameAt(event)].column;
-        const name = talk.names[column];
-        const at = /^\d/.test(name) ? `after round ${name}` : { first: "first votes", heard: "after listening", end: data.node ? "signed closes" : "at the end" }[name];
-        return tell([html("b", { text: at }), ...talk.order.filter((c) => talk.counts[column][c]).map((c) => html("span", {}, say(chip(c), ` ${talk.counts[column][c]} of ${talk.voters.length}`)))], event);
+        const column = run.frames[frameAt(event)].column;
+        const name = run.names[column];
+        const at = /^\d/.test(name) ? `after round ${name}` : { first: "first votes", end: data.node ? "final votes" : "at the end" }[name];
+        return tell([html("b", { text: at }), ...run.order.filter((c) => run.counts[column][c]).map((c) => html("span", {}, say(chip(c), ` ${run.counts[column][c]} of ${run.voters.length}`)))], event);
       });
       drawing.addEventListener("pointerleave", (event) => tell([], event));
       document.addEventListener("keydown", key);
@@ -410,7 +409,7 @@ const Player = (() => {
     }
 
     start();
-    return { state, go: by, choose, frames: () => talk.frames };
+    return { state, go: by, choose, frames: () => run.frames };
   }
 
   for (const root of document.querySelectorAll(".player")) Parts.read(root.dataset.from).then((data) => { root.player = mount(root, data); });

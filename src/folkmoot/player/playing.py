@@ -13,13 +13,13 @@ import numpy.typing as npt
 from folkmoot import checks
 from folkmoot.arrays import Array, Ints
 from folkmoot.outcome import Outcome
-from folkmoot.player.form import Input, ShownMoot, ShownRun, closest_first
+from folkmoot.player.form import Input, PlayedMoot, PlayedRun, closest_first
 from folkmoot.player.images import data_addresses
-from folkmoot.player.page import TALKS, Player, player_data, player_page
+from folkmoot.player.page import DELIBERATIONS, Player, player_data, player_page
 from folkmoot.votes import NO_VOTE, Votes, check_truth
 
 MOST_PARTICIPANTS = 1000  # more than that are not told apart on a ring
-_COLUMNS = 60  # of a row are shown
+_COLUMNS = 60  # shown of a row
 
 
 @overload
@@ -64,28 +64,27 @@ def play(
     title: str | None = None,
     about: str | None = None,
 ) -> Player | Path:
-    """Write a page that plays talks turn by turn: who asked whom, each answer, who changed its mind.
+    """Write a page that plays deliberations turn by turn: queries, answers and changes of mind.
 
     The page is one HTML file that works offline. Several outcomes about the same inputs stand side by side.
 
     Parameters
     ----------
     outcomes : Outcome, or mapping of str to Outcome
-        Outcomes of ``deliberate``, by their names on the page. With several repetitions, the first is
-        played.
+        From ``deliberate``, by name on the page. Of several repetitions, the first is played.
     path : str or path, optional
-        The file to write, such as ``"talk.html"``. Default: none; the page is returned.
+        The file to write, such as ``"deliberation.html"``. Default: none; the page is returned.
     truth : array-like of int, shape (input,), optional
-        The right colour of each input, -1 where it is not known.
+        The right class of each input, -1 where it is not known.
     images : array-like, shape (input, height, width) or (input, height, width, 3 or 4), optional
         A picture of each input: ink on paper, or colours as they are.
     rows : array-like or data frame, shape (input, column), optional
-        A description of each input, to be read beside it.
+        The values of each input, shown beside it.
     inputs : int or sequence of int, default 24
         How many inputs to show at the most, those undecided in some moot first and then those with the
         closest first votes; or which.
     input_names : sequence of str, optional
-        Names of the inputs. Default: its number.
+        Names of the inputs. Default: their numbers.
     title : str, optional
         The title of the page.
     about : str, optional
@@ -108,15 +107,15 @@ def play(
     >>> from folkmoot.adversaries import PerfectlyMalicious
     >>> votes = [[1, 1, 0, 1]] * 9 + [[0, 1, 1, 0]] * 2
     >>> truth = [1, 1, 0, 1]
-    >>> liars = {i: PerfectlyMalicious() for i in range(4)}
+    >>> malicious = {i: PerfectlyMalicious() for i in range(4)}
     >>> few = deliberate(votes, Slush(k=5, alpha=3))
-    >>> many = deliberate(votes, Slush(k=5, alpha=3), adversaries=liars, truth=truth)
-    >>> player = play({"no liars": few, "4 liars": many}, truth=truth)
+    >>> many = deliberate(votes, Slush(k=5, alpha=3), adversaries=malicious, truth=truth)
+    >>> player = play({"nobody malicious": few, "4 malicious": many}, truth=truth)
     >>> player  # doctest: +ELLIPSIS
     Player(... kB of HTML: save(path) writes it)
     """
     where = None if path is None else _writable(path)
-    data = talks_to_play(
+    data = deliberations_to_play(
         outcomes, truth=truth, images=images, rows=rows, inputs=inputs, input_names=input_names
     )
     first = next(iter(_named(outcomes).values()))
@@ -129,7 +128,7 @@ def play(
     return player if where is None else player.save(where)
 
 
-def talks_to_play(
+def deliberations_to_play(
     outcomes: Outcome | Mapping[str, Outcome],
     *,
     truth: npt.ArrayLike | None = None,
@@ -138,7 +137,7 @@ def talks_to_play(
     inputs: int | Sequence[int] = 24,
     input_names: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """The data of a page with a player on it; everything as ``play`` takes it."""
+    """The data of a page with a player; arguments as of ``play``."""
     moots = _named(outcomes)
     first = next(iter(moots.values()))
     count = first.decisions.shape[-1]
@@ -170,8 +169,8 @@ def talks_to_play(
 
 
 def _shown(data: dict[str, Any], count: int) -> str:
-    """How many of the inputs are shown, if there are more."""
-    shown = len(data[TALKS]["inputs"])
+    """The number of inputs on the page, if there are more."""
+    shown = len(data[DELIBERATIONS]["inputs"])
     return "" if shown == count else f"Shown are {shown} of {count:,} inputs, undecided and close ones first."
 
 
@@ -195,7 +194,7 @@ def _named(outcomes: Outcome | Mapping[str, Outcome]) -> dict[str, Outcome]:
         first = first or each
         for what, mine, others in (
             ("inputs", each.decisions.shape[-1], first.decisions.shape[-1]),
-            ("colours", each.classes, first.classes),
+            ("classes", each.classes, first.classes),
         ):
             if mine != others:
                 raise ValueError(
@@ -205,7 +204,7 @@ def _named(outcomes: Outcome | Mapping[str, Outcome]) -> dict[str, Outcome]:
 
 
 def _first_votes(outcome: Outcome) -> Votes:
-    """The first votes; a line that says what is missing where there are no turns."""
+    """The first votes; ValueError if there are no turns."""
     outcome._known_run("play")
     if outcome.votes is None:
         raise ValueError("play needs the first votes, which an outcome of deliberate(...) has")
@@ -213,10 +212,10 @@ def _first_votes(outcome: Outcome) -> Votes:
 
 
 def _writable(path: str | PathLike[str]) -> Path:
-    """The file, looked at before the work is done."""
+    """The file, checked before the work is done."""
     where = Path(path)
     if where.is_dir():
-        raise ValueError(f"path must name a file such as talk.html: {where} is a folder")
+        raise ValueError(f"path must name a file such as deliberation.html: {where} is a folder")
     if not where.parent.is_dir():
         raise ValueError(f"path must name a file in a folder that exists: there is no {where.parent}")
     return where
@@ -256,12 +255,12 @@ def _rows(rows: Any, count: int) -> list[list[tuple[str, str]]]:
 
 
 def _chosen(inputs: int | Sequence[int], moots: list[Outcome]) -> list[int]:
-    """Which inputs to show, in this order."""
+    """The inputs to show, in this order."""
     count = moots[0].decisions.shape[-1]
     if not isinstance(inputs, (Sequence, np.ndarray)):
         most = checks.integer("inputs", inputs, least=1)
-        talks = [(_first_votes(each), _once(each.decision, 1)) for each in moots]
-        return closest_first(talks, moots[0].classes)[:most]
+        votes = [(_first_votes(each), _once(each.decision, 1)) for each in moots]
+        return closest_first(votes, moots[0].classes)[:most]
     if len(inputs) < 1:
         raise ValueError("inputs must name at least one input: got none")
     which = [checks.integer("an input", i) for i in inputs]
@@ -271,17 +270,17 @@ def _chosen(inputs: int | Sequence[int], moots: list[Outcome]) -> list[int]:
     return which
 
 
-def _moot(name: str, outcome: Outcome, chosen: list[int], truth: Ints | None) -> ShownMoot:
+def _moot(name: str, outcome: Outcome, chosen: list[int], truth: Ints | None) -> PlayedMoot:
     votes = _first_votes(outcome)
     decided, end = _once(outcome.decision, 1), _once(outcome.decisions, 2)
     right = None if truth is None or (truth == NO_VOTE).all() else float(outcome.accuracies(truth)[0])
-    return ShownMoot(
+    return PlayedMoot(
         name=name,
         rule=_rule(outcome),
         names=[f"#{i}" for i in range(len(votes))] if outcome.names is None else list(outcome.names),
         honest=outcome.honest,
-        talks=[
-            ShownRun(
+        runs=[
+            PlayedRun(
                 first=votes[:, i],
                 turns=outcome.turns(i),
                 decision=int(decided[i]),
@@ -293,7 +292,7 @@ def _moot(name: str, outcome: Outcome, chosen: list[int], truth: Ints | None) ->
         inputs=votes.shape[1],
         undecided=int((decided == NO_VOTE).sum()),
         right=right,
-        liars=outcome.malicious,
+        malicious=outcome.malicious,
         lockstep=outcome.schedule == "lockstep",
     )
 
@@ -304,9 +303,9 @@ def _once(values: Array, axes: int) -> Array:
 
 
 def _rule(outcome: Outcome) -> str:
-    """How they talk, in words."""
+    """The protocol in words."""
     protocol = outcome.protocol
-    alpha = f"alpha = {protocol.alpha}" if isinstance(protocol.alpha, int) else "thresholds of their own"
+    alpha = f"alpha = {protocol.alpha}" if isinstance(protocol.alpha, int) else "thresholds by participant"
     parts = [f"{type(protocol).__name__}, k = {protocol.k}, {alpha}"]
     if outcome.schedule == "lockstep":
         parts.append("all at once")

@@ -19,14 +19,14 @@ from folkmoot.votes import NO_VOTE
 
 
 class Machine(NamedTuple):
-    """States are numbered. ``after[s, w + 1, a]`` follows s when colour w wins (w = -1: none does).
+    """States are numbered. ``after[s, w + 1, a]`` follows s when class w wins (w = -1: none does).
 
-    ``a`` is 1 if the winner then has more wins than the colour held in s; it matters only with
+    ``a`` is 1 if the winner then has more wins than the class held in s; it matters only with
     ``counts_wins``.
     """
 
     after: Ints
-    colour: Ints
+    class_of: Ints  # what a node in this state answers
     asking: Ints  # 1, or 0 once a node in this state has decided
     start: Ints  # start[v + 1]: the state of a node whose first vote is v
     decides: bool
@@ -67,7 +67,7 @@ def tabulate(protocol: SnowProtocol[Any], classes: int, *, most_states: int = 10
             )
     return Machine(
         after=np.array(after, dtype=np.int64).reshape(len(queue), len(winners), 2),
-        colour=np.array([protocol.colour(state) for state in queue], dtype=np.int64),
+        class_of=np.array([protocol.class_of(state) for state in queue], dtype=np.int64),
         asking=np.array([not protocol.decided(state) for state in queue], dtype=np.int64),
         start=np.array([number[state] for state in firsts], dtype=np.int64),
         decides=protocol.decides,

@@ -1,8 +1,8 @@
 """Sampling laws: whom a node may ask, and the law of the answers it gets (appendix A.1).
 
-A query draws k different nodes, all alike. On the complete graph the number of answers of one colour is then
-hypergeometric. Its logarithm is built here from its own factors, so it stays exact where the probability
-itself is below the smallest double.
+A query draws k different nodes, each with the same probability. On the complete graph the number of answers
+of one class is then hypergeometric. Its logarithm is summed factor by factor here, so it stays exact where
+the probability is below the smallest double.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _IN_CACHE = 1 << 12  # columns of a table of tails made at once
 
 
 class SamplingLaw(Protocol):
-    """How many nodes stand in the urn from which a node of a moot of n draws its k peers."""
+    """The number of peers from which a node draws k."""
 
-    def urn(self, n: int, k: int) -> int:
-        """The size of the urn, or ValueError if it holds fewer than k."""
+    def peer_count(self, n: int, k: int) -> int:
+        """The number of peers; ValueError if fewer than k."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Everyone:
     [0. 0. 1. 1.]
     """
 
-    def urn(self, n: int, k: int) -> int:
+    def peer_count(self, n: int, k: int) -> int:
         """All n nodes, or ValueError if they are fewer than k."""
         if checks.integer("k", k, least=1) > n:
             raise checks.ArgumentError("{k} must satisfy 1 <= k <= n: got {k=}, {n=}", k=k, n=n)
@@ -57,7 +57,7 @@ class Everyone:
 
     def check(self, n: int, k: int) -> None:
         """There are at least k of the n participants to ask."""
-        self.urn(n, k)
+        self.peer_count(n, k)
 
     def restricted(self, participants: Sequence[int]) -> Self:  # noqa: ARG002
         """The same law among some of the participants."""
@@ -80,7 +80,7 @@ class Others:
     0.719
     """
 
-    def urn(self, n: int, k: int) -> int:
+    def peer_count(self, n: int, k: int) -> int:
         """The n - 1 others, or ValueError if they are fewer than k."""
         if checks.integer("k", k, least=1) > n - 1:
             raise checks.ArgumentError(
@@ -92,31 +92,31 @@ class Others:
 
     def check(self, n: int, k: int) -> None:
         """There are at least k others of the n participants."""
-        self.urn(n, k)
+        self.peer_count(n, k)
 
     def restricted(self, participants: Sequence[int]) -> Self:  # noqa: ARG002
         """The same law among some of the participants."""
         return self
 
 
-def log_tail(urn: int, k: int, counts: Bools, marked: Ints) -> Floats:
+def log_tail(population: int, k: int, counts: Bools, marked: Ints) -> Floats:
     """log P(the number of marked nodes drawn is one that ``counts`` allows), for each ``marked``.
 
     ``counts[j]`` says whether j marked nodes among the k drawn count, j = 0..k. With
-    ``counts = (j >= alpha)`` this is log H(urn, marked, k, alpha), the sum of
-    C(marked, j) C(urn - marked, k - j) / C(urn, k). All terms are positive: nothing cancels.
+    ``counts = (j >= alpha)`` this is log H(population, marked, k, alpha), the sum of
+    C(marked, j) C(population - marked, k - j) / C(population, k). All terms are positive: nothing cancels.
     """
     allowed = np.flatnonzero(counts)
     result = np.full(marked.shape, -np.inf)
     if allowed.size == 0:
         return result
-    total = float(log_binomials(np.array([urn]), k)[k, 0])
+    total = float(log_binomials(np.array([population]), k)[k, 0])
     width = max(1, _BLOCK // (k + 1))
 
     def fill(start: int) -> None:
         block = marked[start : start + width]
         terms = log_binomials(block, int(allowed.max()))[allowed]
-        terms += log_binomials(urn - block, int(k - allowed.min()))[k - allowed]
+        terms += log_binomials(population - block, int(k - allowed.min()))[k - allowed]
         result[start : start + width] = np.logaddexp.reduce(terms, axis=0)
 
     starts = range(0, marked.size, width)
@@ -130,27 +130,27 @@ def log_tail(urn: int, k: int, counts: Bools, marked: Ints) -> Floats:
     return np.minimum(result - total, 0.0)
 
 
-def tails(urn: int, k: int, counts: Bools, marked: Ints) -> Floats:
+def tails(population: int, k: int, counts: Bools, marked: Ints) -> Floats:
     """P(the number of marked nodes drawn is one that a row of ``counts`` allows): (row, marked).
 
-    The function whose logarithm ``log_tail`` gives, by additions, multiplications and divisions alone. IEEE
-    754 rounds these the same on every processor, ``exp`` and ``log`` not. So talks that are drawn by such a
-    table are the same on every machine. Each term follows from the one before, from the likeliest outwards.
+    What ``log_tail`` gives the logarithm of, by additions, multiplications and divisions alone: IEEE 754
+    rounds these alike on every processor, unlike ``exp`` and ``log``. So runs drawn by such a table are the
+    same on every machine. Each term follows from the one before, from the likeliest outwards.
     """
     result = np.empty((len(counts), marked.size))
     for start in range(0, marked.size, _IN_CACHE):
         block = slice(start, start + _IN_CACHE)
-        result[:, block] = _tails(urn, k, counts, marked[block])
+        result[:, block] = _tails(population, k, counts, marked[block])
     return result
 
 
-def _tails(urn: int, k: int, counts: Bools, marked: Ints) -> Floats:
-    least, most = np.maximum(0, k - urn + marked), np.minimum(k, marked)
-    likeliest = np.clip((k + 1) * (marked + 1) // (urn + 2), least, most)
-    x, rest = marked.astype(np.float64), (urn - k - marked).astype(np.float64)
+def _tails(population: int, k: int, counts: Bools, marked: Ints) -> Floats:
+    least, most = np.maximum(0, k - population + marked), np.minimum(k, marked)
+    likeliest = np.clip((k + 1) * (marked + 1) // (population + 2), least, most)
+    x, rest = marked.astype(np.float64), (population - k - marked).astype(np.float64)
     total, wanted = np.ones(marked.size), counts[:, likeliest].astype(np.float64)
     term, at = np.ones(marked.size), likeliest
-    while (term := np.where(at < most, term, 0.0)).any():  # C(x, j) C(urn - x, k - j), j one more
+    while (term := np.where(at < most, term, 0.0)).any():  # C(x, j) C(population - x, k - j), j one more
         at = at + 1
         term = term * ((x - at + 1) * (k - at + 1) / np.maximum(at * (rest + at), 1))
         total += term
@@ -263,7 +263,7 @@ class Neighbours:
         return f"Neighbours(<{self.starts.size - 1} nodes>)"
 
 
-# Whom a participant may ask.
+# The laws.
 Sampling: TypeAlias = Everyone | Others | Neighbours
 
 

@@ -1,7 +1,7 @@
-"""Slush: take the colour that wins the query, else keep your own.
+"""Slush: take the class that wins the query, else keep your own.
 
 Section 2.3.1 and appendix A.1 of the paper; Team Rocket et al. (2020), figure 4. The state of a node
-is its colour.
+is its class.
 """
 
 from __future__ import annotations
@@ -9,27 +9,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from folkmoot.protocols.snow import SnowProtocol
-from folkmoot.votes import NO_VOTE, Colour
+from folkmoot.votes import NO_VOTE, Vote
 
 
-def take(colour: Colour, won: Colour) -> Colour:
-    """The winner's colour, or the old one if no colour won."""
-    return colour if won == NO_VOTE else won
+def take(held: Vote, won: Vote) -> Vote:
+    """The winner's class, or the old one if no class won."""
+    return held if won == NO_VOTE else won
 
 
 @dataclass(frozen=True)
-class Slush(SnowProtocol[Colour]):
-    """Slush: take the colour that wins the query, else keep your own.
+class Slush(SnowProtocol[Vote]):
+    """Slush: take the class that wins the query, else keep your own.
 
-    A node has no memory but its colour and never decides by itself. An uncoloured node (-1) takes the first
-    colour that wins.
+    A node has no memory but its class and never decides by itself. A node without a vote (-1) takes the first
+    class that wins.
 
     Parameters
     ----------
     k : int
-        How many peers are asked in a query.
+        Peers asked per query.
     alpha : int, sequence of int, or StrongConfidence
-        How many equal answers make a colour win, k/2 < alpha <= k: one threshold for all, one for each
+        Equal answers that make a class win, k/2 < alpha <= k: one threshold for all, one for each
         participant, or ``StrongConfidence(p)``.
     weights : sequence of float, optional
         One for each participant: its answer counts so much, and the tally is rescaled to k.
@@ -46,14 +46,14 @@ class Slush(SnowProtocol[Colour]):
     0
     """
 
-    def start(self, colour: Colour) -> Colour:
+    def start(self, vote: Vote) -> Vote:
         """The first vote is the state."""
-        return colour
+        return vote
 
-    def react(self, state: Colour, won: Colour) -> Colour:
-        """Take the winner's colour."""
+    def react(self, state: Vote, won: Vote) -> Vote:
+        """Take the winner's class."""
         return take(state, won)
 
-    def colour(self, state: Colour) -> Colour:
+    def class_of(self, state: Vote) -> Vote:
         """The state itself."""
         return state

@@ -1,4 +1,4 @@
-"""The base of every Snow protocol: ask k nodes, and see which colour, if any, reached the threshold."""
+"""Base of the Snow protocols: ask k nodes; a class that reaches the threshold wins."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from folkmoot import checks
 from folkmoot.arrays import Floats, Ints
 from folkmoot.protocols.thresholds import StrongConfidence
-from folkmoot.votes import NO_VOTE, Colour, Tally
+from folkmoot.votes import NO_VOTE, Tally, Vote
 
 State = TypeVar("State")
 Alpha: TypeAlias = int | Sequence[int] | npt.NDArray[np.integer[Any]] | StrongConfidence
@@ -23,7 +23,7 @@ _SLACK = 1.0 - 1e-12  # a weighted tally that reaches alpha but for rounding has
 
 
 def reaches(tally: Any, alpha: Any, total: Any = 1, size: Any = 1) -> Any:
-    """Whether a colour named by ``tally`` of a ``total``, rescaled to a query of ``size``, reaches alpha.
+    """Whether a class named by ``tally`` of a ``total``, rescaled to a query of ``size``, reaches alpha.
 
     The one place where it is decided who wins a query: for numbers, for arrays, and compiled by the kernels.
     Without weights the total is the size, and both can be left out.
@@ -31,38 +31,38 @@ def reaches(tally: Any, alpha: Any, total: Any = 1, size: Any = 1) -> Any:
     return (total > 0) & (tally * size >= alpha * total * _SLACK)
 
 
-def winner(tally: Tally | Sequence[float], alpha: int) -> Colour:
-    """The colour that at least alpha answers name, or NO_VOTE; alpha > k/2, so at most one does.
+def winner(tally: Tally | Sequence[float], alpha: int) -> Vote:
+    """The class that at least alpha answers name, or NO_VOTE; alpha > k/2, so at most one does.
 
     Parameters
     ----------
     tally : sequence of float
-        How many answers name colour 0, 1, and so on.
+        How many answers name class 0, 1, and so on.
     alpha : int
         How many are needed.
 
     Returns
     -------
     int
-        The colour that won the query, or -1 (NO_VOTE) if none did.
+        The class that won the query, or -1 (NO_VOTE) if none did.
 
     Examples
     --------
-    >>> from folkmoot.protocols import winner
+    >>> from folkmoot.protocols.snow import winner
     >>> winner([3, 7], alpha=6)
     1
     >>> winner([5, 5], alpha=6)
     -1
     """
-    for colour, count in enumerate(tally):
+    for c, count in enumerate(tally):
         if reaches(count, alpha):
-            return colour
+            return c
     return NO_VOTE
 
 
 @dataclass(frozen=True)
 class SnowProtocol(ABC, Generic[State]):
-    """A protocol: a node asks k peers, and a colour that alpha of them name wins the query.
+    """A protocol: a node asks k peers, and a class that alpha of them name wins the query.
 
     The consequence is the rule of a subclass: ``Slush``, ``Snowflake`` or ``Snowball``. Weighted
     tallies are the paper's outlook.
@@ -70,9 +70,9 @@ class SnowProtocol(ABC, Generic[State]):
     Parameters
     ----------
     k : int
-        How many peers are asked in a query.
+        Peers asked per query.
     alpha : int, sequence of int, or StrongConfidence
-        How many equal answers make a colour win, k/2 < alpha <= k: one threshold for all, one for each
+        Equal answers that make a class win, k/2 < alpha <= k: one threshold for all, one for each
         participant, or ``StrongConfidence(p)``.
     weights : sequence of float, optional
         One for each participant: its answer counts so much, and the tally is rescaled to k.
@@ -86,7 +86,8 @@ class SnowProtocol(ABC, Generic[State]):
     --------
     In a population of six nobody can ask ten others. Unanimity stays unanimity:
 
-    >>> from folkmoot.protocols import Slush, SnowProtocol
+    >>> from folkmoot import Slush
+    >>> from folkmoot.protocols.snow import SnowProtocol
     >>> protocol = Slush(k=10, alpha=10)
     >>> isinstance(protocol, SnowProtocol)
     True
@@ -99,7 +100,7 @@ class SnowProtocol(ABC, Generic[State]):
     weights: Sequence[float] | None = field(default=None, kw_only=True)
 
     decides: ClassVar[bool] = False  # do nodes stop asking by themselves?
-    counts_wins: ClassVar[bool] = False  # does a node compare how many queries each colour has won?
+    counts_wins: ClassVar[bool] = False  # does a node compare how many queries each class has won?
 
     def __post_init__(self) -> None:
         size = checks.integer("k", self.k, least=1)
@@ -171,25 +172,25 @@ class SnowProtocol(ABC, Generic[State]):
         return None if self.weights is None else [self.weights[i] for i in participants]
 
     @abstractmethod
-    def start(self, colour: Colour) -> State:
-        """The state of a node whose first vote is this colour."""
+    def start(self, vote: Vote) -> State:
+        """The state of a node whose first vote is this class."""
 
     @abstractmethod
-    def react(self, state: State, won: Colour) -> State:
-        """The state after a query that ``won`` has won (NO_VOTE: no colour did)."""
+    def react(self, state: State, won: Vote) -> State:
+        """The state after a query that ``won`` has won (NO_VOTE: no class did)."""
 
     @abstractmethod
-    def colour(self, state: State) -> Colour:
+    def class_of(self, state: State) -> Vote:
         """The answer of a node in this state."""
 
     def decided(self, state: State) -> bool:  # noqa: ARG002
         """Whether a node in this state has stopped asking."""
         return False
 
-    def finite(self, state: State, won: Colour, ahead: bool) -> State:  # noqa: ARG002
-        """``react`` without the counts of wins: ``ahead`` says if the winner has more than the held colour.
+    def finite(self, state: State, won: Vote, ahead: bool) -> State:  # noqa: ARG002
+        """``react`` without the counts of wins: ``ahead`` says if the winner has more than the held class.
 
-        A table can hold the result. Players of a protocol with ``counts_wins`` keep the counts.
+        This fits into a table; a simulation of a protocol with ``counts_wins`` keeps the counts.
         """
         return self.react(state, won)
 

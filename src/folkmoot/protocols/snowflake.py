@@ -1,4 +1,4 @@
-"""Snowflake: Slush that counts how often in a row a colour has won, and decides at beta.
+"""Snowflake: Slush that counts how often in a row a class has won, and decides at beta.
 
 Team Rocket et al. (2020), figure 5.
 """
@@ -11,28 +11,28 @@ from typing import ClassVar, NamedTuple
 from folkmoot import checks
 from folkmoot.protocols.slush import take
 from folkmoot.protocols.snow import SnowProtocol, State
-from folkmoot.votes import NO_VOTE, Colour
+from folkmoot.votes import NO_VOTE, Vote
 
 
 class Flake(NamedTuple):
-    """Colour, how many queries in a row it has won, and whether that was enough."""
+    """The preferred class, how many queries in a row it has won, and whether that was enough."""
 
-    colour: Colour
+    preferred: Vote
     streak: int = 0
     decided: bool = False
 
 
-def count(state: Flake, won: Colour, beta: int) -> Flake:
+def count(state: Flake, won: Vote, beta: int) -> Flake:
     """Slush with a streak: a query without a winner ends it; a decided node never changes."""
     if state.decided:
         return state
-    streak = 0 if won == NO_VOTE else state.streak + 1 if won == state.colour else 1
-    return Flake(take(state.colour, won), streak, decided=streak >= beta)
+    streak = 0 if won == NO_VOTE else state.streak + 1 if won == state.preferred else 1
+    return Flake(take(state.preferred, won), streak, decided=streak >= beta)
 
 
 @dataclass(frozen=True)
 class Deciding(SnowProtocol[State]):
-    """A protocol whose nodes stop asking after ``beta`` queries in a row won by one colour."""
+    """A protocol whose nodes stop asking after ``beta`` queries in a row won by one class."""
 
     beta: int = 20
 
@@ -45,19 +45,19 @@ class Deciding(SnowProtocol[State]):
 
 @dataclass(frozen=True)
 class Snowflake(Deciding[Flake]):
-    """Snowflake: Slush that counts how often in a row a colour has won, and decides at beta.
+    """Snowflake: Slush that counts how often in a row a class has won, and decides at beta.
 
     A query without a winner ends the streak. A node that has decided stops asking and never changes.
 
     Parameters
     ----------
     k : int
-        How many peers are asked in a query.
+        Peers asked per query.
     alpha : int, sequence of int, or StrongConfidence
-        How many equal answers make a colour win, k/2 < alpha <= k: one threshold for all, one for each
+        Equal answers that make a class win, k/2 < alpha <= k: one threshold for all, one for each
         participant, or ``StrongConfidence(p)``.
     beta : int, default 20
-        How many queries in a row one colour must win before the node decides.
+        Queries in a row that one class must win before the node decides.
     weights : sequence of float, optional
         One for each participant: its answer counts so much, and the tally is rescaled to k.
 
@@ -71,23 +71,23 @@ class Snowflake(Deciding[Flake]):
     >>> for tally in ([3, 7], [5, 5], [2, 8], [0, 10]):
     ...     state = rule.update(state, tally)
     ...     print(state)
-    Flake(colour=1, streak=1, decided=False)
-    Flake(colour=1, streak=0, decided=False)
-    Flake(colour=1, streak=1, decided=False)
-    Flake(colour=1, streak=2, decided=True)
+    Flake(preferred=1, streak=1, decided=False)
+    Flake(preferred=1, streak=0, decided=False)
+    Flake(preferred=1, streak=1, decided=False)
+    Flake(preferred=1, streak=2, decided=True)
     """
 
-    def start(self, colour: Colour) -> Flake:
+    def start(self, vote: Vote) -> Flake:
         """Undecided, no query won yet."""
-        return Flake(colour)
+        return Flake(vote)
 
-    def react(self, state: Flake, won: Colour) -> Flake:
-        """Take the winner's colour and count."""
+    def react(self, state: Flake, won: Vote) -> Flake:
+        """Take the winner's class and count."""
         return count(state, won, self.beta)
 
-    def colour(self, state: Flake) -> Colour:
-        """The colour held now."""
-        return state.colour
+    def class_of(self, state: Flake) -> Vote:
+        """The class held now."""
+        return state.preferred
 
     def decided(self, state: Flake) -> bool:
         """Whether the streak reached beta."""

@@ -24,7 +24,7 @@ from folkmoot.arrays import Floats, Ints
 from folkmoot.outcome import wilson_bound
 from folkmoot.votes import check_votes
 
-# Standard deviations. Each bound then holds in 80% of the cases, the level at which a holdout anchors trust.
+# Standard deviations. Each bound then holds in 80% of the cases, as for trust by holdout.
 _SURE: Final = 0.8416
 
 
@@ -64,9 +64,9 @@ class StrongConfidence:
         Parameters
         ----------
         right : array-like of int, shape (participant,)
-            How many of its rows each answered rightly.
+            Right answers of each on its held-out rows.
         held_out : array-like of int, shape (participant,)
-            How many rows each held out; 0 gives it the least threshold.
+            Held-out rows of each; 0 gives it the least threshold.
         votes : array-like of int, shape (participant, input), optional
             The first votes on the batch, -1 for none.
 
@@ -122,16 +122,16 @@ def batch_accuracies(
     share of inputs on which both name the same. The fewer inputs there are, the less the second says: it is 1
     if there are none.
 
-    Votes of liars cannot raise what a participant claims above its holdout. While fewer than half of its
-    peers lie they cannot lower it below its agreement with some honest peer. However many there are, the
+    Votes of the malicious cannot raise what a participant claims above its holdout. While fewer than half of
+    its peers lie they cannot lower it below its agreement with some honest peer. However many there are, the
     threshold stays one of a majority: strong confidence is then one alpha for all.
 
     Parameters
     ----------
     right : array-like of int, shape (participant,)
-        How many of its held-out rows each answered rightly.
+        Right answers of each on its held-out rows.
     held_out : array-like of int, shape (participant,)
-        How many rows each held out.
+        Held-out rows of each.
     votes : array-like of int, shape (voter, input), optional
         The first votes on the batch, -1 for none. Default: only the holdouts count.
     participants : sequence of int, optional

@@ -31,12 +31,12 @@ class Curve(NamedTuple):
 
 
 def curves(title: str, x: str, lines: Sequence[Curve]) -> dict[str, Any]:
-    """Lines that are told apart by name."""
+    """Lines with different names."""
     return {"title": title, "x": x, "lines": [_line(line) for line in lines], "many": False}
 
 
 def convergence(title: str, outcome: Outcome, most: int) -> dict[str, Any]:
-    """The share on the colour that wins, round by round; undecided inputs in red."""
+    """The share of the winning class by round; undecided inputs in red."""
     lines = [
         Curve(f"input {i}", list(enumerate(shares)), _RED if split else _BLUE, "pale")
         for i, (shares, split) in enumerate(final_shares(outcome, most))

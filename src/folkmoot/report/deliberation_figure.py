@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from folkmoot.comparing import Report
+from folkmoot.comparing.report import Report
 from folkmoot.explanation.convergence import draw_convergence
 
 

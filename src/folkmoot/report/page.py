@@ -83,7 +83,7 @@ class Page:
         )
 
     def player(self, data: dict[str, Any]) -> None:
-        """Talks that can be played; ``data`` as ``folkmoot.player.player_data`` gives them."""
+        """A player; ``data`` as of ``folkmoot.player.player_data``."""
         self._parts.append(part("player.html"))
         self._data |= data
         self._needs(SCRIPTS)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from folkmoot.comparing import CONSENSUS, Report
 from folkmoot.comparing.comparing import BEST, FINAL, MEAN
+from folkmoot.comparing.report import CONSENSUS, Report
 from folkmoot.pictures.palette import BLUE, ORANGE, PALE, PURPLE, RED
-from folkmoot.player.playing import talks_to_play
+from folkmoot.player.playing import deliberations_to_play
 from folkmoot.report import curves
 from folkmoot.report.curves import Curve, Look
 from folkmoot.report.page import Page
@@ -44,7 +44,7 @@ _LOOKS: Final[dict[str, tuple[int, Look]]] = {
     MEAN: (10, "dotted"),
 }
 _MOST_CLASSES: Final = 12  # that have colours of their own
-_FAR: Final = 2  # times the largest error with nobody lying: above it, lines leave the picture
+_FAR: Final = 2  # times the largest error with nobody malicious: above it, lines leave the picture
 
 
 def table(study: Study, score: str | None = None) -> tuple[list[str], list[list[str]]]:
@@ -61,7 +61,7 @@ def table(study: Study, score: str | None = None) -> tuple[list[str], list[list[
 
 
 def in_short(report: Report) -> list[str]:
-    """The decision, its accuracy, and the participants that stand out: one sentence each."""
+    """Decisions, accuracy and odd participants: a sentence each."""
     metric, alone = report.metric, report.score(MEAN)
     known = report.score()
     lines = []
@@ -83,7 +83,7 @@ def in_short(report: Report) -> list[str]:
     return lines
 
 
-def score_by_liars(study: Study) -> Figure:
+def score_by_malicious(study: Study) -> Figure:
     """The score against the number of malicious participants; errors that are far off leave the picture."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
@@ -106,7 +106,7 @@ def score_by_liars(study: Study) -> Figure:
 
 
 def answers_and_truth(study: Study) -> Figure:
-    """The answers against the truth, a point for each test row; nobody lying."""
+    """The answers against the truth, a point for each test row; nobody malicious."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5.2, 4.6), layout="constrained")
@@ -126,7 +126,7 @@ def pictures(study: Study) -> dict[str, Figure]:
     """The pictures of a study by the names of their files; none without matplotlib."""
     if find_spec("matplotlib") is None:
         return {}
-    drawn = {study.reports[0].metric.name: score_by_liars(study), "data": study.data.summary().plot()}
+    drawn = {study.reports[0].metric.name: score_by_malicious(study), "data": study.data.summary().plot()}
     return drawn | ({"answers": answers_and_truth(study)} if study.data.numeric else {})
 
 
@@ -148,7 +148,7 @@ def page(study: Study, title: str, drawn: dict[str, Figure]) -> str:
     if study.deliberations:
         result.heading("How votes would travel by Slush")
         truth = _places(study)
-        result.player(talks_to_play(study.deliberations, truth=truth, images=study.images))
+        result.player(deliberations_to_play(study.deliberations, truth=truth, images=study.images))
     result.heading(f"{metric.capitalize()}, by how many participants are malicious")
     result.table(*table(study), bold=CONSENSUS)
     result.text(_about_lies(study))
@@ -179,7 +179,7 @@ def page(study: Study, title: str, drawn: dict[str, Figure]) -> str:
 
 
 def _add_participants(page: Page, report: Report) -> None:
-    """Who is off, and for whom joining is worth it."""
+    """Odd participants, and those that gain by joining."""
     page.heading("Who is off")
     people = report.participants
     rows = people.brief()
@@ -244,7 +244,7 @@ def _measured(study: Study) -> dict[str, list[tuple[int, float]]]:
 
 
 def _what_left(study: Study) -> str:
-    """What participants let others have."""
+    """The rows that participants showed, in words."""
     if not study.shown:
         what = "numbers" if study.data.numeric else "votes"
         return f"Nobody saw another's rows or model; only {what} were exchanged."

@@ -10,13 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from folkmoot.pictures.palette import BLUE, GREEN, GREY, ORANGE, RED
-from folkmoot.theory import (
-    SlushChain,
-    absorption_bound,
-    accuracy_gap,
-    chvatal_bound,
-    majority_accuracy,
-)
+from folkmoot.theory import SlushChain, accuracy_gap, majority_accuracy
+from folkmoot.theory.bounds import absorption_bound, chvatal_bound
 
 
 def absorption(chain: SlushChain) -> Figure:

@@ -23,9 +23,10 @@ from typing import Any, Final
 
 from folkmoot.checks import ArgumentError
 from folkmoot.models import OpenAIModel
+from folkmoot.models.prompts import filled
 from folkmoot.node.membership.fields import check_name, read_toml
-from folkmoot.texts import ConsensusText
 from folkmoot.texts.choosing import CHOOSE
+from folkmoot.texts.consensus_text import ConsensusText
 
 _SETTINGS: Final = ("choose", "seconds", "faults", "least", "seed")
 _NOT_A_TEXT: Final = ("labels", "answer", "samples")
@@ -87,6 +88,7 @@ def _member(table: dict[str, Any], what: str) -> tuple[str, Any, OpenAIModel]:
             raise ValueError(f"choose must be one of {', '.join(CHOOSE)}: got {how!r}")
         model = OpenAIModel(**given)
         model.fit()
+        filled(model.prompt or "", "", ())  # questions are texts, so no other place can be filled
     except (ArgumentError, ValueError, TypeError) as error:
         raise ValueError(f"{what}: {error}") from None
     return name, how, model

@@ -14,19 +14,21 @@ from typing import Any, Final
 import numpy as np
 
 from folkmoot import __version__
-from folkmoot.aggregation import Aggregation
+from folkmoot.aggregation.interface import Aggregation
 from folkmoot.aggregation.naming import AGGREGATIONS
 from folkmoot.arrays import Array, Bools, Floats
 from folkmoot.datasets.layout import Layout, read_rows
-from folkmoot.files.skops_files import read_skops, told, write_skops
-from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
+from folkmoot.files.skops_files import error_text, read_skops, write_skops
+from folkmoot.learning.classifier import ConsensusClassifier
 from folkmoot.learning.participants import Participant
-from folkmoot.protocols import PROTOCOLS, SnowProtocol
+from folkmoot.learning.regressor import ConsensusRegressor
+from folkmoot.protocols.naming import PROTOCOLS
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.votes import NO_VOTE
 
 _WHAT: Final = "a moot of folkmoot learn"
 
-# What a moot holds besides its models; models of nodes may not.
+# Types of a moot beside its models; models of nodes may not hold them.
 _TYPES: Final = (
     "folkmoot.aggregation.interface.Rows",
     "folkmoot.simulation.council.Council",
@@ -42,7 +44,7 @@ _TYPES: Final = (
 
 @dataclass(frozen=True, eq=False)
 class TableAnswers:
-    """A moot's answers, one row each.
+    """The answers of a moot, a row each.
 
     Of classes: ``answer`` has the labels, ``firmness`` the share of the vote for it, ``undecided`` where
     several labels are tied or nobody answers, so that the answer is the first of these, and ``probabilities``
@@ -120,7 +122,7 @@ class LearnedMoot:
         return self.moot.predict(read_rows(path, self.layout).X)
 
     def answers(self, X: Array) -> TableAnswers:
-        """The answers of ``predict`` to rows that ``layout`` has read, and how firmly they are held."""
+        """``predict`` and probabilities for rows that ``layout`` has read."""
         if isinstance(self.moot, ConsensusRegressor):
             numbers = self.moot.predict(X)
             said = self.moot.votes(X)
@@ -183,8 +185,7 @@ def read_moot(path: str | os.PathLike[str]) -> LearnedMoot:
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from folkmoot import read_moot
-    >>> from folkmoot.learning import ConsensusClassifier
+    >>> from folkmoot import ConsensusClassifier, read_moot
     >>> from folkmoot.datasets import read_table
     >>> from folkmoot.runs.learned import LearnedMoot
     >>> from sklearn.naive_bayes import GaussianNB
@@ -217,7 +218,7 @@ def read_moot(path: str | os.PathLike[str]) -> LearnedMoot:
     try:
         return _checked(found)
     except Exception as error:  # a file may say anything
-        raise ValueError(f"moot {file} is damaged: {told(error)}") from None
+        raise ValueError(f"moot {file} is damaged: {error_text(error)}") from None
 
 
 def _checked(found: dict[str, Any]) -> LearnedMoot:
@@ -239,7 +240,7 @@ def _checked(found: dict[str, Any]) -> LearnedMoot:
     moot._check_parameters()
     if isinstance(moot, ConsensusClassifier):
         _must(len(moot.classes_) > 1 and moot.classes_.ndim == 1, "classes have names")
-        moot._talk()
+        moot._rounds()
     return LearnedMoot(moot, layout)
 
 

@@ -1,4 +1,4 @@
-"""A moot on some data, studied: fitted once, then compared with everything for more and more liars.
+"""A study of a moot: fitted once, then compared for growing numbers of malicious participants.
 
 ``folkmoot learn`` is one such study of a user's table, ``folkmoot demo`` one of digits.
 """
@@ -14,22 +14,26 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from folkmoot.adversaries import PerfectlyMalicious
-from folkmoot.aggregation import PeerReview, watching
+from folkmoot.aggregation import PeerReview
+from folkmoot.aggregation.own import watching
 from folkmoot.arrays import Array, PartProgress
-from folkmoot.comparing import Report
-from folkmoot.datasets import MootData, load_digits_moot
-from folkmoot.learning import ConsensusClassifier, ConsensusRegressor, reports
+from folkmoot.comparing.report import Report
+from folkmoot.datasets import load_digits_moot
+from folkmoot.datasets.moot_data import MootData
 from folkmoot.learning.base_learners import MIXED, models_for
+from folkmoot.learning.classifier import ConsensusClassifier
 from folkmoot.learning.improvement import Improvement
-from folkmoot.learning.shown_rows import PUBLIC
+from folkmoot.learning.known_rows import PUBLIC
+from folkmoot.learning.regressor import ConsensusRegressor
+from folkmoot.learning.reporting import reports
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import Slush
-from folkmoot.simulation import deliberate
+from folkmoot.protocols.slush import Slush
+from folkmoot.simulation.engine import deliberate
 
 
 @dataclass(frozen=True, eq=False)
 class UnlabelledPool:
-    """Unlabelled rows of a file, by which models are to improve."""
+    """Unlabelled rows of a file for ``improve``."""
 
     name: str
     X: Any
@@ -39,8 +43,8 @@ class UnlabelledPool:
 class Study:
     """Reports on the test rows, by the number of malicious participants.
 
-    ``shown`` says in words which rows everybody was shown, if any. ``deliberations`` are runs of Slush to be
-    played beside each other, by name, and ``images`` (input, height, width) what they are about.
+    ``shown`` describes the shown rows, if any. ``deliberations`` are runs of Slush for the player, by name,
+    and ``images`` (input, height, width) their inputs.
     """
 
     data: MootData
@@ -89,36 +93,35 @@ def study(
         reports=tuple(found),
         seconds_fitting=fitted - started,
         seconds_comparing=time.perf_counter() - fitted,
-        shown=shown_by(moot),
+        shown=rows_shown_by(moot),
         improvement=None if pool is None else moot.improvement_,
     )
 
 
 def named(data: MootData, y: Array) -> Array:
-    """The truth, as people call it: the names of classes, or the numbers."""
+    """The truth as names of classes, or numbers."""
     return y if data.numeric else data.classes[y]
 
 
-def shown_by(moot: ConsensusClassifier | ConsensusRegressor) -> str:
-    """Which rows of whom everybody was shown, in words; "" for none."""
+def rows_shown_by(moot: ConsensusClassifier | ConsensusRegressor) -> str:
+    """The shown rows in words; "" for none."""
     rows = moot.shown_
     if rows is None:
         return ""
     own = rows.owner[rows.owner != PUBLIC]
     what = "labels" if isinstance(moot, ConsensusClassifier) else "numbers"
-    told = f"inputs and {what}"
+    parts = f"inputs and {what}"
     epsilon = getattr(moot.aggregation, "label_epsilon", None)
     if epsilon is not None:
-        told = f"inputs, and labels with noise (epsilon {epsilon:g})"
-    return f"shown to everybody: {len(own):,} rows of {len(np.unique(own))} participants, {told}"
+        parts = f"inputs, and labels with noise (epsilon {epsilon:g})"
+    return f"shown to everybody: {len(own):,} rows of {len(np.unique(own))} participants, {parts}"
 
 
 @dataclass(frozen=True)
 class Demo:
-    """The first thing a newcomer runs: 101 participants, non-iid digits, small models, up to 30 lie.
+    """The first thing a newcomer runs: 101 participants, non-iid digits, small models, up to 30 malicious.
 
-    A participant has 13 rows of few classes. With ``aggregation`` "peer-review" everybody shows up to ten
-    rows, at most half of them, and learns from all of these whom to believe.
+    A participant has 13 rows of few classes, and shows up to ten of them, at most half, for peer review.
     """
 
     participants: int = 101
@@ -145,7 +148,7 @@ def demo(
         votes = moot.votes(data.X_test)
     played = {}
     for report in found.reports:
-        liars = {
+        malicious = {
             i: PerfectlyMalicious()
             for i, row in enumerate(report.participants.rows)
             if row.role == "malicious"
@@ -153,24 +156,24 @@ def demo(
         outcome = deliberate(
             votes,
             Slush(config.k, config.alpha),
-            adversaries=liars,
+            adversaries=malicious,
             truth=data.y_test,
             classes=len(moot.classes_),
             seed=seed,
             missing="present",
             record=True,
         )
-        name = f"Slush, {len(liars)} malicious" if liars else "Slush, nobody malicious"
+        name = f"Slush, {len(malicious)} malicious" if malicious else "Slush, nobody malicious"
         played[name] = replace(outcome, labels=moot.classes_)
     return replace(found, deliberations=played, images=np.asarray(data.X_test).reshape(-1, 8, 8))
 
 
-def liar_counts(participants: int, most: int | None = None, *, steps: int = 4) -> list[int]:
-    """About ``steps`` numbers of liars, from none to ``most`` (30% of the participants, but at least one)."""
+def malicious_counts(participants: int, most: int | None = None, *, steps: int = 4) -> list[int]:
+    """About ``steps`` numbers of malicious participants, from none to ``most`` (30%, at least one)."""
     top = min(max(1, round(0.3 * participants)), participants - 1) if most is None else most
     return sorted({round(value) for value in np.linspace(0, top, steps)})
 
 
 def saying(what: str, progress: PartProgress | None) -> Any:
-    """A function that tells the progress of one part; None if nobody watches."""
+    """The progress of one part; None if nobody watches."""
     return None if progress is None else lambda done, whole: progress(what, done, whole)

@@ -1,8 +1,8 @@
-"""Limits that a process puts on itself before it looks at somebody else's file, and those in force.
+"""Restrictions that a process puts on itself before it reads a file of somebody else.
 
 Landlock takes away files, seccomp the system calls for network, processes and writing, resource limits bound
-memory and open files. If the kernel lacks one of them the others still hold. ``Confinement.missing`` says
-which promise is not kept.
+memory and open files. Where the kernel lacks one of them the others still hold, and ``Confinement.missing``
+says which promise is not kept: no sandbox is reported that is not there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CAPABILITIES: Final = 0x20080522  # version 3 of the kernel's structure: two wo
 
 
 class Confinement(NamedTuple):
-    """The confinement of a process."""
+    """The restrictions in force."""
 
     landlock: int  # its ABI; 0: it can read every file that its user can
     seccomp: bool  # false: it can open connections, write files, and start and stop processes
@@ -40,7 +40,7 @@ class Confinement(NamedTuple):
         return bool(self.landlock and self.seccomp)
 
     def missing(self) -> list[str]:
-        """The remaining rights of the process, one line for each part that this system lacks."""
+        """The remaining possibilities, a line for each restriction that this system lacks."""
         lacking = []
         if not self.landlock:
             can = "read" if self.seccomp else "read and write"
@@ -61,7 +61,7 @@ class Confinement(NamedTuple):
 
 
 def possible(memory: int) -> Confinement:
-    """The confinement that this system can put in force, without doing so."""
+    """The restrictions that this system offers."""
     linux = platform.system() == "Linux"
     return Confinement(landlock.abi() if linux else 0, seccomp.available(), memory)
 
@@ -69,8 +69,9 @@ def possible(memory: int) -> Confinement:
 def confine(readable: Iterable[str], memory: int, ports: Iterable[int] = ()) -> Confinement:
     """Give up everything but reading beneath these paths and so much memory; call it in a lone thread.
 
-    With ``ports`` it keeps connections to these ports of TCP, and asks for names of hosts. Parts that the
-    system does not offer are missing in the result. A part that is offered and then refused raises.
+    With ``ports`` it keeps connections to these ports of TCP, and asks for names of hosts.
+    Restrictions that the system does not offer are missing in the result. One that it offers and refuses
+    raises.
     """
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, _OPEN_FILES))

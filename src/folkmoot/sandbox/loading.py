@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from folkmoot.arrays import Array
-from folkmoot.files.skops_files import loaded_skops, told
+from folkmoot.files.skops_files import error_text, loaded_skops
 from folkmoot.machine import to_install
 from folkmoot.sandbox.given import given
 from folkmoot.sandbox.messages import AnyArray, Labels, Numbers, packed
@@ -139,7 +139,7 @@ def _told(found: Loaded) -> tuple[_Facts, dict[str, Callable[..., AnyArray]]]:
 
 
 def columns_of(spec: str, value: object) -> int | None:
-    """How many columns a model says that it takes."""
+    """The number of columns that a model takes."""
     if value is None:
         return None
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
@@ -169,7 +169,9 @@ def _unpickled(data: bytes, spec: str) -> Any:
     try:
         return joblib.load(io.BytesIO(data))
     except Exception as error:
-        raise ValueError(f"model {spec} must be a pickle that can be loaded here: {told(error)}") from error
+        raise ValueError(
+            f"model {spec} must be a pickle that can be loaded here: {error_text(error)}"
+        ) from error
 
 
 def _onnx(data: bytes, spec: str) -> Loaded:
@@ -193,7 +195,7 @@ def _onnx(data: bytes, spec: str) -> Loaded:
     except ValueError as error:
         raise ValueError(f"model {spec} must be an ONNX model in one file: {error}") from None
     except Exception as error:  # onnxruntime's errors have no base of their own
-        raise ValueError(f"model {spec} must be an ONNX model: {told(error)}") from error
+        raise ValueError(f"model {spec} must be an ONNX model: {error_text(error)}") from error
     inputs = session.get_inputs()
     if len(inputs) != 1:
         names = ", ".join(each.name for each in inputs)

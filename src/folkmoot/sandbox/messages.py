@@ -1,4 +1,4 @@
-"""Messages between a worker and its parent: arrays by type and shape, and how something failed.
+"""Messages of a worker and its parent: arrays by type and shape, and failures.
 
 The parent decodes what may come of a hostile file. So a type is one of a few, a shape must fit the bytes, and
 nothing is unpickled.
@@ -16,7 +16,7 @@ import numpy as np
 from folkmoot.arrays import Array
 
 _PLAIN: Final = re.compile(r"[<>|][biuf][1248]")
-_TEXT: Final = 2000  # characters of what is told of an error
+_TEXT: Final = 2000  # characters of the text of an error
 
 Reply = TypeVar("Reply")
 
@@ -55,22 +55,22 @@ class Labels(msgspec.Struct, frozen=True, tag=True):
         return found.reshape(self.shape)
 
 
-class Told(msgspec.Struct, frozen=True, tag=True):
-    """Facts that a loaded file tells of itself, and the warnings about it."""
+class Loaded(msgspec.Struct, frozen=True, tag=True):
+    """The facts about a loaded file, and warnings."""
 
     facts: msgspec.Raw
     warnings: list[str]
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True):
-    """An exception: its kind and what it says."""
+    """An exception: its kind and text."""
 
     kind: str
-    said: str
+    text: str
 
     def __str__(self) -> str:
-        said = "".join(each if each.isprintable() else " " for each in self.said[:_TEXT])
-        return f"{self.kind:.80}: {said}" if said else f"{self.kind:.80}"
+        text = "".join(each if each.isprintable() else " " for each in self.text[:_TEXT])
+        return f"{self.kind:.80}: {text}" if text else f"{self.kind:.80}"
 
 
 AnyArray: TypeAlias = Numbers | Labels
@@ -103,7 +103,7 @@ def failed(error: BaseException) -> Failed:
 
 
 def decoded(frame: bytes, kind: type[Reply]) -> Reply:
-    """The message of a worker; ValueError if it is of another kind."""
+    """The message of a worker; ValueError for another kind."""
     try:
         found: Reply = msgspec.msgpack.decode(frame, type=kind)
     except (msgspec.DecodeError, RecursionError) as error:

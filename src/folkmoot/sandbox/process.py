@@ -28,7 +28,7 @@ import msgspec
 from folkmoot.arrays import Array
 from folkmoot.sandbox import frames
 from folkmoot.sandbox.confinement import Confinement
-from folkmoot.sandbox.messages import Failed, Reply, Told, decoded, packed
+from folkmoot.sandbox.messages import Failed, Loaded, Reply, decoded, packed
 from folkmoot.sandbox.readable import readable
 
 Facts = TypeVar("Facts")
@@ -53,7 +53,7 @@ _STARTS, _EVERY = 4, 15.0  # starts at once, and seconds after which there may b
 
 @dataclass(frozen=True)
 class Limits:
-    """The resources that a worker may use.
+    """Limits of a worker.
 
     ``memory`` is in bytes of address space, of which scikit-learn takes 0.5 GB.
     """
@@ -64,7 +64,7 @@ class Limits:
 
 
 class WorkerError(Exception):
-    """The file's contents failed; the text says how, and is that of the file's maker."""
+    """The code in the file failed; the text comes from the file."""
 
 
 class Sandboxed(Generic[Facts]):
@@ -185,10 +185,10 @@ class Sandboxed(Generic[Facts]):
         else:
             landlock, seccomp, memory, ports = said
             confinement = Confinement(landlock, seccomp, memory, tuple(ports))
-        found: Any = self._exchanged(None, Told | Failed, _MOST_FACTS, seconds)
+        found: Any = self._exchanged(None, Loaded | Failed, _MOST_FACTS, seconds)
         if isinstance(found, Failed):
             self._end()
-            raise ValueError(found.said) if found.kind == "ValueError" else WorkerError(str(found))
+            raise ValueError(found.text) if found.kind == "ValueError" else WorkerError(str(found))
         for each in found.warnings[:_MOST_WARNINGS]:
             warnings.warn(each[:_LINE], stacklevel=5)
         try:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from folkmoot.files.skops_files import told
+from folkmoot.files.skops_files import error_text
 
 _OBJECT: Final = re.compile(r"\w+(\.\w+)*:\w+(\.\w+)*")
 
@@ -40,7 +40,9 @@ def imported(spec: str) -> Callable[..., Any] | Any:
                 f"model {spec} must name a module that can be imported: there is no {error.name}, neither "
                 "installed nor in the current folder"
             ) from None
-        raise ValueError(f"model {spec} must name a module that can be imported: {told(error)}") from error
+        raise ValueError(
+            f"model {spec} must name a module that can be imported: {error_text(error)}"
+        ) from error
     try:
         found = functools.reduce(getattr, attribute.split("."), module)
     except AttributeError:
@@ -50,7 +52,7 @@ def imported(spec: str) -> Callable[..., Any] | Any:
             found = found()
         except Exception as error:
             raise ValueError(
-                f"model {spec} must be a class that needs no arguments: {told(error)}"
+                f"model {spec} must be a class that needs no arguments: {error_text(error)}"
             ) from error
     if not callable(getattr(found, "predict", found)):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Which files a confined process may read: the interpreter, its packages and shared libraries, nothing else.
+"""Files that a confined process may read: the interpreter, its packages and shared libraries only.
 
 Landlock knows only what is allowed, beneath a folder as a whole. So where a folder holds something private
 (a node's folder beneath the folder of the packages, say), its other entries are allowed one by one.
@@ -56,7 +56,7 @@ def readable(
 
 
 def _code(folder: Path) -> Iterator[Path]:
-    """Where the modules and packages in a folder are; it may hold other things, too."""
+    """Modules and packages in a folder, which may hold other files too."""
     if not folder.is_dir():
         yield folder  # an archive
         return

@@ -3,7 +3,7 @@
 It refuses sockets, other programs and processes, signals to others, shared memory, and every way to open a
 file for writing or to change the file system. It also refuses tracing, namespaces, mounts, keys, io_uring
 (which would go around the filter), and all changes of the machine. Threads and memory are allowed. A worker
-that asks a service may have sockets of the internet's two families, and connect and talk with them. The
+that asks a service may have sockets of the internet's two families, and connect and use them. The
 architecture is checked first, since each numbers its calls differently; a call by the numbers of another ends
 the process.
 """
@@ -22,7 +22,7 @@ _CLONE_THREAD: Final = 0x10000
 _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _FILTER = 1, 22, 2
 _X32: Final = 0x40000000  # calls of the x32 ABI have this bit
 _FAMILIES: Final = (2, 10)  # AF_INET, AF_INET6
-_TALKING: Final = ("connect", "sendto", "recvfrom", "sendmsg", "recvmsg", "sendmmsg", "recvmmsg")
+_NETWORK_CALLS: Final = ("connect", "sendto", "recvfrom", "sendmsg", "recvmsg", "sendmmsg", "recvmmsg")
 
 # Refused without a look at the arguments. Numbers from asm/unistd_64.h and asm-generic/unistd.h.
 _X86_64: Final = {
@@ -166,7 +166,7 @@ def _program(machine: Architecture, *, network: bool = False) -> list[tuple[int,
             found += [(_EQUAL, 0, len(_FAMILIES) + 3, number), _argument(0)]
             found += [(_EQUAL, len(_FAMILIES) - place, 0, family) for place, family in enumerate(_FAMILIES)]
             found += [refuse, allow]
-        elif not network or name not in _TALKING:
+        elif not network or name not in _NETWORK_CALLS:
             found += [(_EQUAL, 0, 1, number), refuse]
     for name in ("clone3", "openat2"):  # their flags are in memory, where no filter looks: the C library
         found += [(_EQUAL, 0, 1, at[name]), unknown]  # then takes clone and openat

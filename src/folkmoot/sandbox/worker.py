@@ -34,15 +34,15 @@ def main(requests: int, answers: int, file: int) -> None:
     if order["confined"]:  # scikit-learn's discovery imports cupy where it is installed, which writes at home
         for name in _OF_GPUS:
             sys.modules[name] = None  # type: ignore[assignment]
-    # What is in force is told before the file is read, so that nothing in it can tell otherwise.
+    # Restrictions in force are sent before the file is read, so that nothing in it can change them.
     try:
-        told: object = None
+        restrictions: object = None
         if order["confined"]:
-            told = confine(order["readable"], order["memory"], order["ports"])
+            restrictions = confine(order["readable"], order["memory"], order["ports"])
     except (OSError, RuntimeError, ValueError) as error:
         frames.write(answers, json.dumps(str(error)).encode())
         return
-    frames.write(answers, json.dumps(told).encode())
+    frames.write(answers, json.dumps(restrictions).encode())
     try:
         _serve(order, requests, answers, file)
     except EOFError:
@@ -86,7 +86,7 @@ def _serve(order: dict[str, Any], requests: int, answers: int, file: int) -> Non
     except BaseException as error:  # a file may raise anything
         frames.write(answers, encode(messages.failed(error)))
         return
-    frames.write(answers, encode(messages.Told(msgspec.Raw(encode(facts)), said)))
+    frames.write(answers, encode(messages.Loaded(msgspec.Raw(encode(facts)), said)))
     while True:
         method, arguments = msgspec.msgpack.decode(
             frames.read(requests), type=tuple[str, list[messages.AnyArray]]

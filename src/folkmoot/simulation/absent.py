@@ -1,12 +1,13 @@
-"""A talk in which those who did not vote on an input are absent: ``deliberate(..., missing="absent")``.
+"""Deliberation without those who did not vote on an input: ``deliberate(..., missing="absent")``.
 
-On every input its voters talk as a moot of their own, by ``protocol.scaled(voters)``. A kernel plays a moot
-of one size, so inputs are grouped: the voters of an input take seats, honest ones first, and inputs whose
-seats are alike (how many are honest, their thresholds and weights, what the liars see) are one deliberation.
-The seats and the stream of an input depend on that input alone, so its outcome does not depend on the group.
+On every input its voters deliberate as a separate moot, by ``protocol.scaled(voters)``. A kernel plays a moot
+of one size, so inputs are grouped: the voters of an input take seats, honest ones first. Inputs whose seats
+are alike are played together: as many honest, with the same thresholds, weights and observations of the
+malicious. The seats and the stream of an input depend on that input alone, so its outcome does not depend on
+the group.
 
-A Byzantine participant is absent where the votes have -1 for it: who was not given a task cannot lie about
-it. If it has a vote it is one of the voters, whatever it then says, or if it is silent.
+A Byzantine participant is absent where the votes have -1 for it: it cannot lie about a task that it was not
+given. With a vote it is one of the voters, even if it then stays silent.
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from folkmoot.adversaries import Sees, Silent
-from folkmoot.adversaries.interface import Liars
+from folkmoot.adversaries import Silent
+from folkmoot.adversaries.interface import MaliciousAnswers, Sees
 from folkmoot.arrays import Bools, Floats, Ints, Progress
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import SnowProtocol
 from folkmoot.protocols.sampling import Neighbours
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.simulation.setting import Options, Setting, no_results
 from folkmoot.simulation.sharing import share
 from folkmoot.votes import NO_VOTE, Missing, check_missing
 
 
 def some_are_absent(missing: Missing, setting: Setting, options: Options) -> bool:
-    """Whether somebody takes no part in some input; ValueError where that cannot be played."""
+    """Whether somebody takes no part in some input. Raises ValueError if that cannot be played."""
     if check_missing(missing) == "present" or bool((setting.votes != NO_VOTE).all()):
         return False
     what = "batch='shared'" if options.shared else ""
@@ -56,7 +57,7 @@ class _Group(NamedTuple):
 
 
 def play_voters(setting: Setting, options: Options, progress: Progress | None) -> Outcome:
-    """Lets the voters of each input talk about it, and gathers all that came of it."""
+    """The outcome if the voters of each input deliberate among themselves."""
     from folkmoot.simulation.kernels.choice import kernel_for  # with numba, which takes its time to import
 
     inputs, repeats = setting.votes.shape[1], options.repeats
@@ -69,9 +70,9 @@ def play_voters(setting: Setting, options: Options, progress: Progress | None) -
         pieces += kernel_for(group.setting, own).pieces(group.setting, own, played[-1])
     share(pieces, options.threads, progress)
 
-    # Inputs without a talk keep what is there: a single vote, or none.
+    # Inputs without a deliberation keep what is there: a single vote, or none.
     first = np.where(setting.honest[:, None], setting.votes, NO_VOTE).astype(np.int8)
-    held = np.stack([(first == colour).sum(axis=0) for colour in range(setting.classes)], axis=-1)
+    held = np.stack([(first == c).sum(axis=0) for c in range(setting.classes)], axis=-1)
     decisions = np.repeat(first[None], repeats, axis=0)
     alone = (held > 0).sum(axis=-1) == 1
     converged = np.repeat(alone[None], repeats, axis=0)
@@ -84,8 +85,8 @@ def play_voters(setting: Setting, options: Options, progress: Progress | None) -
     for group, results in zip(groups, played, strict=True):
         shape = (repeats, len(group.inputs))
         honest = results.decisions.shape[1]
-        colours = results.decisions.reshape(*shape, honest)
-        decisions[:, group.seats[:, :honest], group.inputs[:, None]] = colours
+        ends = results.decisions.reshape(*shape, honest)
+        decisions[:, group.seats[:, :honest], group.inputs[:, None]] = ends
         converged[:, group.inputs] = results.converged.reshape(shape)
         rounds[:, group.inputs] = results.played.reshape(shape)
         asked[:, group.inputs] = results.asked.reshape(shape)
@@ -105,7 +106,7 @@ def play_voters(setting: Setting, options: Options, progress: Progress | None) -
 
 
 def voters_of(setting: Setting, i: int) -> tuple[Setting | None, Ints]:
-    """The talk of those who voted on input i, and which participant sits on each seat; None: nobody talks."""
+    """The deliberation of the voters on input i and the participant on each seat; None if nobody can ask."""
     for group in _groups(setting, np.array([i])):
         return group.setting, group.seats[0]
     return None, np.empty(0, dtype=np.int64)
@@ -114,13 +115,13 @@ def voters_of(setting: Setting, i: int) -> tuple[Setting | None, Ints]:
 def _groups(setting: Setting, inputs: Ints) -> Iterator[_Group]:
     """The inputs on which somebody can ask somebody, by groups."""
     present = setting.votes[:, inputs] != NO_VOTE
-    talk = present[setting.honest].any(axis=0) & (present.sum(axis=0) >= 2)
+    asking = present[setting.honest].any(axis=0) & (present.sum(axis=0) >= 2)
     weights = None if setting.protocol.weights is None else np.array(setting.protocol.weights)
     if weights is not None:  # where no answer weighs anything nobody is ever turned
-        talk &= (present & (weights > 0)[:, None]).any(axis=0)
+        asking &= (present & (weights > 0)[:, None]).any(axis=0)
     sizes = np.stack([present[setting.honest].sum(axis=0), present.sum(axis=0)], axis=1)
-    for honest, voters in np.unique(sizes[talk], axis=0).tolist():
-        alike = np.flatnonzero(talk & (sizes == (honest, voters)).all(axis=1))
+    for honest, voters in np.unique(sizes[asking], axis=0).tolist():
+        alike = np.flatnonzero(asking & (sizes == (honest, voters)).all(axis=1))
         yield from _of_one_size(setting, inputs[alike], present[:, alike], weights, honest, voters)
 
 
@@ -130,13 +131,13 @@ def _of_one_size(
     """Inputs with so many voters, so many of them honest, by what sits on the seats."""
     everybody = len(setting.votes)
     rule = setting.protocol.scaled(voters)
-    liars, byzantine = setting.liars, np.flatnonzero(~setting.honest)
+    malicious, byzantine = setting.malicious, np.flatnonzero(~setting.honest)
     sees, follows = np.full(everybody, -1), np.full(everybody, -1)
-    sees[byzantine] = liars.sees
+    sees[byzantine] = malicious.sees
     follows[byzantine] = np.where(
-        liars.sees == Sees.TARGET.value, np.flatnonzero(setting.honest)[liars.target], -1
+        malicious.sees == Sees.TARGET.value, np.flatnonzero(setting.honest)[malicious.target], -1
     )
-    # What tells participants apart: whether they lie and what they see, their threshold, their weight.
+    # Traits of participants: observation if malicious, threshold, weight.
     traits = np.stack(
         [
             sees,
@@ -167,7 +168,7 @@ def _of_one_size(
                 protocol=_seated(rule, own[0], everybody, weights),
                 adversaries={seat: Silent() for seat in range(honest, voters)},
                 truth=None,
-                told=_liars_of(setting, inputs[alike], own, honest, target),
+                answers_given=_malicious_of(setting, inputs[alike], own, honest, target),
             ),
             inputs[alike],
             own,
@@ -185,21 +186,21 @@ def _seated(
     )
 
 
-def _liars_of(setting: Setting, inputs: Ints, seats: Ints, honest: int, target: Ints) -> Liars:
-    """What the liars on the seats answer on each input, shown seats instead of participants."""
-    whole = setting.liars
+def _malicious_of(setting: Setting, inputs: Ints, seats: Ints, honest: int, target: Ints) -> MaliciousAnswers:
+    """The answers of malicious participants by seats instead of participants."""
+    whole = setting.malicious
     row = np.cumsum(~setting.honest) - 1  # the place of a Byzantine participant among them
     lying = row[seats[:, honest:]].T  # (byzantine, input)
     sees = whole.sees[lying[:, 0]].copy()
     answers = whole.answers[lying, inputs].copy()
     for seat in np.flatnonzero(sees == Sees.ASKER.value):
         answers[seat] = NO_VOTE
-        shown = whole.answers[lying[seat][:, None], inputs[:, None], seats + 1]
-        answers[seat, :, 1 : seats.shape[1] + 1] = shown
-    for seat in np.flatnonzero(target == -1):  # whom it follows is absent, so it sees no class
+        by_seat = whole.answers[lying[seat][:, None], inputs[:, None], seats + 1]
+        answers[seat, :, 1 : seats.shape[1] + 1] = by_seat
+    for seat in np.flatnonzero(target == -1):  # the participant that it follows is absent
         sees[seat] = Sees.NOTHING.value
         answers[seat] = answers[seat, :, :1]
-    return Liars(
+    return MaliciousAnswers(
         sees=sees,
         target=np.maximum(target, 0) if target.size else np.zeros(len(sees), dtype=np.int64),
         answers=answers,

@@ -4,7 +4,7 @@ With a *public* aggregation every honest participant computes the same answer fr
 one each comes to a final vote. The final votes are counted: classes by plurality, numbers by their median.
 
 An adversary chooses its first vote and, where there are final votes, its final vote. All hold one table, so
-nobody can tell two participants different things, and there are no rounds in which to lie.
+nobody can give two participants different votes, and there are no rounds in which to lie.
 """
 
 from __future__ import annotations
@@ -18,30 +18,36 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.adversaries import Adversary, Knows, NumberAdversary, Sees, handed_in, numbers_handed_in
-from folkmoot.adversaries.interface import check_adversaries, check_told_truth
-from folkmoot.aggregation import (
-    LARGEST,
+from folkmoot.adversaries.interface import (
+    Adversary,
+    Knows,
+    NumberAdversary,
+    Sees,
+    check_adversaries,
+    check_known_truth,
+    handed_in,
+    numbers_handed_in,
+)
+from folkmoot.aggregation import Known, Plurality, Pool, Rows, TrimmedMean
+from folkmoot.aggregation.aggregating import check_aggregation, check_table
+from folkmoot.aggregation.counting import count_final_votes
+from folkmoot.aggregation.interface import (
     Aggregation,
     Answers,
     FinalVotes,
-    Known,
+    Kind,
     OwnAggregation,
-    Plurality,
-    Pool,
-    Rows,
-    TrimmedMean,
+    ballots,
+    counted,
 )
-from folkmoot.aggregation.aggregating import check_aggregation, check_table
-from folkmoot.aggregation.counting import count_final_votes
-from folkmoot.aggregation.interface import Kind, ballots, counted
+from folkmoot.aggregation.rule import LARGEST
 from folkmoot.arrays import Array, Bools, Floats, Ints, Progress
 from folkmoot.outcome import Outcome, shares_right
 from folkmoot.votes import NO_VOTE, Missing, check_true_numbers, check_truth, class_count, known_inputs
 
 __all__ = ["Council", "CouncilOutcome"]
 
-_SHORT: Final = 60  # letters of parameters that are shown
+_SHORT: Final = 60  # longest text of parameters
 
 
 @dataclass(frozen=True)
@@ -57,9 +63,9 @@ class Council:
     >>> from folkmoot.aggregation import DawidSkene
     >>> from folkmoot.datasets import homogeneous_votes
     >>> votes, truth, _ = homogeneous_votes(9, p=0.8, inputs=300)
-    >>> liars = {0: PerfectlyMalicious(), 1: PerfectlyMalicious(), 2: PerfectlyMalicious()}
-    >>> plain = deliberate(votes, Council(), adversaries=liars, truth=truth)
-    >>> wise = deliberate(votes, Council(), aggregation=DawidSkene(), adversaries=liars, truth=truth)
+    >>> malicious = {0: PerfectlyMalicious(), 1: PerfectlyMalicious(), 2: PerfectlyMalicious()}
+    >>> plain = deliberate(votes, Council(), adversaries=malicious, truth=truth)
+    >>> wise = deliberate(votes, Council(), aggregation=DawidSkene(), adversaries=malicious, truth=truth)
     >>> print(round(plain.accuracy(truth), 1), round(wise.accuracy(truth), 1))
     0.7 1.0
     """
@@ -106,11 +112,11 @@ class Council:
         repeats : int, default 1
             1: the same votes give the same answer every time.
         sampling : None
-            There is none: everybody hears all.
+            A council has none: everybody knows all votes.
         progress : callable, optional
             Called with (1, 1) at the end.
         **rounds : dict
-            The options of ``deliberate`` for rounds. They change nothing, since a council has none.
+            Options of ``deliberate`` for rounds, without effect.
 
         Returns
         -------
@@ -125,7 +131,7 @@ class Council:
         """
         if sampling is not None:
             raise ValueError(
-                "Council takes no sampling: everybody hears all; it is for Slush, Snowflake and Snowball"
+                "Council takes no sampling, as all know all votes: it is for Slush, Snowflake and Snowball"
             )
         if checks.integer("repeats", repeats, least=1) > 1:
             raise ValueError(
@@ -143,7 +149,7 @@ class Council:
 
 
 def default_aggregation(votes: npt.ArrayLike) -> Aggregation:
-    """The default aggregation of these votes: by whether they are classes."""
+    """The default aggregation, by the kind of the votes."""
     array = np.asarray(votes) if not isinstance(votes, np.ndarray) else votes
     if array.dtype.kind != "f":
         return Plurality()
@@ -155,8 +161,8 @@ def rule_in_words(rule: Aggregation) -> str:
     name = type(rule).__name__
     if not is_dataclass(rule):
         return name
-    told = [f"{each.name}={getattr(rule, each.name)!r}" for each in fields(rule) if _is_set(rule, each)]
-    return f"{name}({', '.join(told)})" if told and len(", ".join(told)) <= _SHORT else name
+    given = [f"{each.name}={getattr(rule, each.name)!r}" for each in fields(rule) if _is_set(rule, each)]
+    return f"{name}({', '.join(given)})" if given and len(", ".join(given)) <= _SHORT else name
 
 
 def _is_set(rule: Any, each: Any) -> bool:
@@ -171,10 +177,10 @@ class CouncilOutcome(Outcome):
     Parameters
     ----------
     decisions : ndarray, shape (participant, input)
-        Each honest participant's result: the answer, or with an own aggregation its final vote. -1 (or NaN)
-        for none, and for adversaries.
+        The answer of each honest participant, or with an own aggregation its final vote. -1 (or NaN) for
+        none, and for adversaries.
     honest : ndarray of bool, shape (participant,)
-        Whether each participant follows the protocol.
+        Whether it follows the protocol.
     classes : int
         The number of classes; 0 for numbers.
     converged : ndarray of bool, shape (input,)
@@ -186,25 +192,25 @@ class CouncilOutcome(Outcome):
     history : None
         There are no rounds to record.
     labels : sequence, optional
-        Names of the classes, one for each.
+        Names of the classes.
     names : sequence of str, optional
-        Names of the participants, one for each.
+        Names of the participants.
     present : None
-        ``first`` shows who voted.
+        Unused: see ``first``.
     run : None
-        There is nothing to run again: the table explains.
+        Unused: the table explains.
     faults : mapping of int to str, optional
-        Participants that could not answer at all, with the reasons.
+        Participants that could not answer at all, and why.
     first : ndarray, shape (participant, input[, class])
         The agreed table of first votes, those of adversaries as they chose them.
     aggregation : Aggregation
-        How the table became an answer.
+        The aggregation of the table.
     aggregated : Answers
         The decision of each input, with shares and ties.
     final : FinalVotes, optional
         With an own aggregation the final vote of every participant, those of adversaries as they chose them.
     adversaries : mapping of int to Adversary or NumberAdversary
-        The liars and their behaviours.
+        The behaviour of the malicious participants.
 
     Examples
     --------
@@ -234,8 +240,8 @@ class CouncilOutcome(Outcome):
 
     @property
     def malicious(self) -> dict[int, str]:
-        """Malicious participants and their behaviours."""
-        return {i: repr(liar) for i, liar in self.adversaries.items()}
+        """The malicious participants by number, with their behaviour."""
+        return {i: repr(adversary) for i, adversary in self.adversaries.items()}
 
     @property
     def protocol(self) -> Council:
@@ -317,7 +323,7 @@ class CouncilOutcome(Outcome):
 
     def _known_run(self, what: str) -> NoReturn:
         raise ValueError(
-            f"{what} needs turns, and a council has none: explain(outcome, i) tells an answer from the table"
+            f"{what} needs turns, and a council has none: explain(outcome, i) explains from the table"
         )
 
     def _repr_html_(self) -> str:
@@ -334,7 +340,7 @@ class CouncilOutcome(Outcome):
         what = "" if self.numbers else f", {self.classes} classes"
         title = f"{many} participants, {inputs:,} inputs{what}; council, {rule_in_words(self.aggregation)}"
         then = ["folkmoot.explain(outcome, i) explains an answer from the table"]
-        return titled(title, ["what came of it", ""], rows, then)
+        return titled(title, ["outcome", ""], rows, then)
 
 
 def right_shares(answers: Answers, truth: Ints) -> Floats:
@@ -384,13 +390,20 @@ class _Moot:
             count = class_count(table, classes, truth)
         else:
             count = table.shape[2] if kind == "probabilities" else 0
-        liars = check_adversaries(adversaries, many, NumberAdversary if kind == "numbers" else Adversary)
-        told = None if kind == "numbers" else _told(truth, inputs, count, liars)
+        malicious = check_adversaries(adversaries, many, NumberAdversary if kind == "numbers" else Adversary)
+        known_truth = None if kind == "numbers" else _truth_for(truth, inputs, count, malicious)
         besides = Known() if known is None else known
         if kind != "numbers" and besides.classes is None:
             besides = replace(besides, classes=count)
         return cls(
-            table, kind, count, liars, told, replace(besides, seed=besides.seed or seed), missing, seed
+            table,
+            kind,
+            count,
+            malicious,
+            known_truth,
+            replace(besides, seed=besides.seed or seed),
+            missing,
+            seed,
         )
 
     def outcome(self, rule: Aggregation) -> CouncilOutcome:
@@ -470,59 +483,61 @@ class _Moot:
         rng = np.random.default_rng(self.seed)
         die = rng.integers(0, max(self.classes, 1), (len(votes), votes.shape[1]))
         behind = _runner_up(votes[honest])
-        for participant, liar in self.adversaries.items():
-            if liar.sees is Sees.ASKER:  # it cannot tell each something else, so it stays with its first vote
+        for participant, adversary in self.adversaries.items():
+            if adversary.sees is Sees.ASKER:  # it cannot equivocate here, so it keeps its first vote
                 result[participant] = shown[participant]
                 continue
             seen = np.zeros(votes.shape[1], dtype=np.int64)
-            if liar.sees is Sees.DIE:
+            if adversary.sees is Sees.DIE:
                 seen = die[participant]
-            elif liar.sees is Sees.RUNNER_UP:
+            elif adversary.sees is Sees.RUNNER_UP:
                 seen = behind
-            elif liar.sees is Sees.TARGET:
-                seen = votes[self._followed(liar, honest)]
-            result[participant] = self._said(liar, seen, own[participant])
+            elif adversary.sees is Sees.TARGET:
+                seen = votes[self._followed(adversary, honest)]
+            result[participant] = self._said(adversary, seen, own[participant])
             if self.missing == "absent":
                 result[participant, own[participant] == NO_VOTE] = NO_VOTE
         return result
 
     @staticmethod
-    def _followed(liar: Adversary, honest: Bools) -> int:
-        target = checks.integer("target", liar.follows)
+    def _followed(adversary: Adversary, honest: Bools) -> int:
+        target = checks.integer("target", adversary.follows)
         if not (0 <= target < len(honest) and honest[target]):
             raise ValueError(
-                f"{type(liar).__name__} must follow an honest participant: target={target} is not one"
+                f"{type(adversary).__name__} must follow an honest participant: target={target} is not one"
             )
         return target
 
-    def _said(self, liar: Adversary, seen: Ints, own: Ints) -> Ints:
-        """(input,): what it says in the end, by what it sees, what its model answered and what is right."""
+    def _said(self, adversary: Adversary, seen: Ints, own: Ints) -> Ints:
+        """(input,): its final vote, by its observation, first vote and the truth."""
         right = np.full(len(own), NO_VOTE) if self.truth is None else self.truth
-        lies = liar.lies_on(len(own))
+        lies = adversary.lies_on(len(own))
         cases, which = np.unique(np.stack([seen, own, right, lies]), axis=1, return_inverse=True)
         said = [
-            (liar.answer if lie else liar.candid)(look, vote=vote, truth=true, classes=self.classes)
+            (adversary.answer if lie else adversary.candid)(look, vote=vote, truth=true, classes=self.classes)
             for look, vote, true, lie in cases.T.tolist()
         ]
         return np.array(said, dtype=np.int64)[which.ravel()]
 
 
-def _told(truth: npt.ArrayLike | None, inputs: int, classes: int, liars: dict[int, Any]) -> Array | None:
-    """The truth for those who must know it, in full; nothing where nobody must."""
-    if truth is not None and not any(Knows.TRUTH in liar.knows for liar in liars.values()):
+def _truth_for(
+    truth: npt.ArrayLike | None, inputs: int, classes: int, malicious: dict[int, Any]
+) -> Array | None:
+    """The complete truth if an adversary must know it, else None."""
+    if truth is not None and not any(Knows.TRUTH in adversary.knows for adversary in malicious.values()):
         return None
-    return check_told_truth(truth, inputs, classes, liars)
+    return check_known_truth(truth, inputs, classes, malicious)
 
 
 def _numbers_with_lies(values: Array, adversaries: Mapping[int, NumberAdversary], seed: int) -> Array:
     shaped = values if values.ndim == 3 else values[:, :, None]
     sent = numbers_handed_in(shaped, adversaries, seed=seed)
-    sent[~(np.abs(sent) <= LARGEST).all(axis=2)] = np.nan  # no number of a sensible size is no vote
+    sent[~(np.abs(sent) <= LARGEST).all(axis=2)] = np.nan  # too large a number is no vote
     return np.asarray(sent.reshape(values.shape))
 
 
 def _runner_up(held: Ints) -> Ints:
-    """(input,): the class with the second most votes, -1 where the first two are level.
+    """(input,): the class with the second most votes, -1 where the first two are tied.
 
     Where all hold one class it is the first of the others.
     """

@@ -1,4 +1,4 @@
-"""``deliberate``: votes and a protocol in, an ``Outcome`` out. Checks what is asked for and has it played."""
+"""``deliberate``: checks votes, protocol and options, and runs them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from folkmoot.adversaries import Adversary, NumberAdversary
-from folkmoot.aggregation import Aggregation, Known
+from folkmoot.adversaries.interface import Adversary, NumberAdversary
+from folkmoot.aggregation import Known
 from folkmoot.aggregation.gold import gold_known
+from folkmoot.aggregation.interface import Aggregation
 from folkmoot.arrays import Progress
 from folkmoot.files.vote_files import VoteTable, named_votes
 from folkmoot.outcome import Batch, Outcome, RunsItself, Schedule
-from folkmoot.protocols import SnowProtocol
 from folkmoot.protocols.sampling import Sampling
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.simulation.council import Council
 from folkmoot.simulation.run import SnowRun, play
 from folkmoot.simulation.setting import Device, Options, Setting
@@ -73,8 +74,8 @@ def deliberate(
     rounds : int, default 50
         Rounds per participant at the most; in a round each honest one asks once, on average.
     sampling : Others, Everyone or Neighbours, optional
-        The peers of a participant: ``Others()``, which is the default, ``Everyone()`` (the paper's law), or
-        ``Neighbours(graph)``.
+        The sampling law: ``Others()``, the default, ``Everyone()`` (the paper's law),
+        or ``Neighbours(graph)``.
     schedule : {"one", "lockstep"}, default "one"
         One participant at a time, drawn uniformly, or all at once.
     batch : {"independent", "shared"}, default "independent"
@@ -85,7 +86,7 @@ def deliberate(
         The same seed gives the same bits, on one thread or many, on every processor. (By protocols of
         ``folkmoot.outlook`` with weights: on processors of one kind; docs/same-bits.md.)
     threads : int, optional
-        How many threads play. Default: as many as there are cores.
+        Threads. Default: one per core.
     record : bool, default False
         Keep ``Outcome.history``, how many held each class after each round. The outcome is the same, but it
         takes longer: every peer is drawn. ``Outcome.turns`` and ``explain`` need no record.
@@ -99,15 +100,14 @@ def deliberate(
         ``votes.vote_keys(votes)`` an input keeps its outcome in whatever batch it comes.
     missing : {"absent", "present"}, default "absent"
         The behaviour of a participant on an input on which it has no vote (-1). "absent": it neither asks nor
-        is asked there and does not count in the decision; the voters talk by ``protocol.scaled(voters)``, a
+        is asked there and does not count in the decision; the voters use ``protocol.scaled(voters)``, a
         single voter decides alone, and an input without votes is undecided. An adversary without a vote on an
         input is absent there too; one that has a vote counts among the voters, even if it is silent.
         "present", as in the paper: it asks, is asked, and takes the first class that wins one of its
         queries.
     device : {"cpu", "cuda", "auto"}, default "cpu"
-        The device: the processor, a GPU (with CuPy: ``pip install "folkmoot[gpu]"``), or ``"auto"``. The last
-        is a GPU if one is found, supports this, and there is much to play. A GPU gives the same bits,
-        whatever the processor (docs/gpu.md).
+        "cuda" requires a GPU and CuPy (the extra ``gpu``). "auto" uses a GPU if one is found,
+        supports the run and the run is large. A GPU gives the same bits as the processor (docs/gpu.md).
     progress : callable, optional
         Called with (done, all) as the work goes on.
 
@@ -136,11 +136,11 @@ def deliberate(
     >>> votes = np.array([[1] * 5] * 9 + [[0] * 5] * 2)
     >>> deliberate(votes, Slush(k=5, alpha=3)).decision
     array([1, 1, 1, 1, 1])
-    >>> liars = {i: PerfectlyMalicious() for i in range(4)}
-    >>> deliberate(votes, Slush(k=5, alpha=3), adversaries=liars, truth=[1] * 5).decision
+    >>> malicious = {i: PerfectlyMalicious() for i in range(4)}
+    >>> deliberate(votes, Slush(k=5, alpha=3), adversaries=malicious, truth=[1] * 5).decision
     array([0, 0, 0, 0, 0])
 
-    Three of five voted. They talk among themselves; if the other two talked as well, nobody would hear three
+    Three of five voted and deliberate among themselves. If the other two took part, nobody would get three
     equal answers:
 
     >>> sparse = [[1], [1], [0], [-1], [-1]]
@@ -194,8 +194,8 @@ def deliberate(
             missing=missing,
             progress=progress,
         )
-    liars: Any = adversaries  # checked there
-    setting = Setting.checked(array, protocol, liars, truth, sampling, schedule, rounds, classes)
+    of_classes: Any = adversaries  # checked there
+    setting = Setting.checked(array, protocol, of_classes, truth, sampling, schedule, rounds, classes)
     options = Options.checked(
         setting.votes.shape[1],
         seed=seed,
@@ -240,7 +240,7 @@ def deliberate_among(
 ) -> Outcome:
     """``deliberate`` among the participants ``there``, the protocol scaled to their number, if it can be.
 
-    The others are not waited for: in the outcome they stand without a class and do not count as honest.
+    The others are left out: in the outcome they have no class and do not count as honest.
     Participants keep their numbers, in ``adversaries``, in ``sampling`` and in the outcome. ``options`` are
     ``deliberate``'s.
     """
@@ -248,7 +248,7 @@ def deliberate_among(
     if len(place) < 2:
         raise ValueError(f"at least two participants must be able to answer: got {len(place)}")
     rows = list(place)
-    moved = {place[i]: _moved(liar, place) for i, liar in adversaries.items() if i in place}
+    moved = {place[i]: _moved(adversary, place) for i, adversary in adversaries.items() if i in place}
     if options.get("missing") == "absent" and (votes[rows] == NO_VOTE).any():
         return _absent_too(rows, votes, protocol, adversaries, sampling, options)
     outcome = deliberate(
@@ -269,7 +269,7 @@ def _absent_too(
     sampling: Sampling | None,
     options: dict[str, Any],
 ) -> Outcome:
-    """Whoever is not there is absent on every input, as the others are on some: one scaling for both."""
+    """Participants not in ``there`` are absent on every input, others on some: one scaling for both."""
     cast = np.full_like(votes, NO_VOTE)
     cast[there] = votes[there]
     outcome = deliberate(cast, protocol, adversaries=adversaries, sampling=sampling, **options)
@@ -287,13 +287,15 @@ def _among_all(
     honest[there] = outcome.honest
     run = outcome.run
     if isinstance(run, SnowRun):
-        mine = {i: liar for i, liar in adversaries.items() if i in there}
+        mine = {i: adversary for i, adversary in adversaries.items() if i in there}
         run = replace(run, there=np.array(there), cast=votes, adversaries=mine)
     return replace(outcome, decisions=decisions, honest=honest, run=run)
 
 
-def _moved(liar: Adversary, place: dict[int, int]) -> Adversary:
-    """A liar that follows somebody follows the same one by its new number."""
-    if liar.follows is not None and liar.follows not in place:
-        raise ValueError(f"{type(liar).__name__} follows participant {liar.follows}, which cannot answer")
-    return liar.renumbered(place)
+def _moved(adversary: Adversary, place: dict[int, int]) -> Adversary:
+    """The adversary; if it follows somebody, by the new number of that participant."""
+    if adversary.follows is not None and adversary.follows not in place:
+        raise ValueError(
+            f"{type(adversary).__name__} follows participant {adversary.follows}, which cannot answer"
+        )
+    return adversary.renumbered(place)

@@ -1,7 +1,7 @@
 """``SnowRun``: how a deliberation by Slush, Snowflake or Snowball was run, and the way to run it again.
 
-An input is run again to the same bits, from the same keys: its turns are those that led to its answer. Run
-with other first votes, or another seed, it tells how close the answer was.
+An input is run again to the same bits, from the same keys: its turns are those that led to its answer. A run
+with other first votes, or another seed, shows how close the answer was.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.adversaries import Adversary, handed_in
+from folkmoot.adversaries.interface import Adversary, handed_in
 from folkmoot.arrays import Floats, Ints, Progress
 from folkmoot.outcome import Outcome, PlainSlush, Schedule, Turns
-from folkmoot.protocols import Slush
+from folkmoot.protocols.slush import Slush
 from folkmoot.simulation.absent import play_voters, some_are_absent, voters_of
 from folkmoot.simulation.kernels.arguments import Results
 from folkmoot.simulation.setting import Options, Setting, no_results
@@ -27,7 +27,7 @@ from folkmoot.votes import NO_VOTE, Missing, Votes
 def play(setting: Setting, options: Options, missing: Missing, progress: Progress | None = None) -> Outcome:
     """The outcome of the deliberation, with how it was run."""
     outcome = _outcome(setting, options, missing, progress)
-    fresh = replace(setting)  # without the tables that kernels made of it
+    fresh = replace(setting)  # without the tables of the kernels
     return replace(outcome, run=SnowRun(fresh, options, missing, setting.adversaries))
 
 
@@ -78,7 +78,7 @@ class SnowRun:
         )  # fmt: skip
         if self.there is None or self.cast is None:
             return seen
-        whole = self.cast.copy()  # what those who did not take part have said, they have said
+        whole = self.cast.copy()  # first votes of participants that did not take part
         whole[self.there] = seen
         return whole
 
@@ -97,12 +97,12 @@ class SnowRun:
         own, seats = self._on(i)
         if own is not None:
             asking = seats[own.order[: int(own.honest.sum())]]
-            size[asking], alpha[asking] = own.urns.size, own.urns.alpha
+            size[asking], alpha[asking] = own.peer_lists.size, own.peer_lists.alpha
             alpha[size == 0] = 0
         return self._of_all(size), self._of_all(alpha)
 
     def turns(self, i: int, repetition: int) -> Turns:
-        """The turns on input i."""
+        """The queries on input i."""
         own, seats = self._on(i)
         if own is None:
             return Turns.none(self.setting.classes)
@@ -116,14 +116,14 @@ class SnowRun:
         """(variant, time): decisions on input i if these (participant, variant) are the first votes."""
         own = self.setting
         mine = votes if self.there is None else votes[self.there]
-        variants, said = votes.shape[1], own.liars
+        variants, answers = votes.shape[1], own.malicious
         alone = replace(
             own,
             votes=np.where(own.honest[:, None], mine, own.votes[:, [i]]),
             truth=None if own.truth is None else np.repeat(own.truth[i], variants),
-            # What adversaries say may depend on which input it is, so it is not tabulated anew.
-            told=said._replace(
-                answers=np.ascontiguousarray(np.repeat(said.answers[:, i : i + 1], variants, 1))
+            # Answers of adversaries may depend on the input, so they are not tabulated again.
+            answers_given=answers._replace(
+                answers=np.ascontiguousarray(np.repeat(answers.answers[:, i : i + 1], variants, 1))
             ),
         )
         options = replace(
@@ -140,16 +140,16 @@ class SnowRun:
         if not own.exchangeable:
             return None
         named, alphas = own.fixed_counts[place], np.unique(own.honest_alpha)
-        liars = len(own.adversaries)
+        malicious = len(own.adversaries)
         if alphas.size > 1 or (own.honest_votes[place] == NO_VOTE).any():
             return None
-        if named.max(initial=0) < liars:  # some are silent, or they do not all say the same
+        if named.max(initial=0) < malicious:  # some are silent, or their answers differ
             return None
         return PlainSlush(
             n=len(own.votes),
             k=own.protocol.k,
             alpha=int(alphas[0]),
-            liars=liars,
+            malicious=malicious,
             named=int(named.argmax()),
             sampling=own.sampling,
             rounds=own.rounds,
@@ -180,7 +180,7 @@ def outcome_of(setting: Setting, options: Options, results: Results) -> Outcome:
         everybody[:, setting.honest] = decisions
         decisions = everybody
     asked = results.asked.reshape(shape)
-    # A shared query carries every input, so the batch asks until its longest talk is over.
+    # A shared query carries every input, so the batch asks until its longest run is over.
     queries = asked.max(axis=1) if options.shared else asked.sum(axis=1)
     history = results.history.reshape(*shape, *results.history.shape[1:]) if options.record else None
     first = 0 if options.repeats == 1 else slice(None)
@@ -201,14 +201,14 @@ def noted_turns(setting: Setting, options: Options, i: int, repetition: int) -> 
 
     notes = explicit.noted(setting, options, i, repetition)
     rounds, nodes, won, before, after = notes.rows[:, :5].astype(np.int64).T
-    size, alpha = (notes.asked >= 0).sum(axis=1), setting.urns.alpha[nodes]
+    size, alpha = (notes.asked >= 0).sum(axis=1), setting.peer_lists.alpha[nodes]
     return Turns(
         round=rounds,
         participant=nodes,
         size=size,
         alpha=alpha,
         asked=notes.asked.astype(np.int64),
-        answers=notes.said,
+        answers=notes.answers,
         tally=np.asarray(np.round(notes.rows[:, 5:], 9), dtype=np.float64),
         won=won,
         before=before,

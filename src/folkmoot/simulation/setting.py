@@ -14,16 +14,23 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.adversaries import Adversary, Sees
-from folkmoot.adversaries.interface import Liars, check_adversaries, check_told_truth, tabulated
+from folkmoot.adversaries.interface import (
+    Adversary,
+    MaliciousAnswers,
+    Sees,
+    check_adversaries,
+    check_known_truth,
+    tabulated,
+)
 from folkmoot.arrays import Array, Bools, Floats, Ints, Words
 from folkmoot.machine import cores
 from folkmoot.outcome import Batch, Schedule, check_batch, check_schedule
-from folkmoot.protocols import Slush, SnowProtocol, check_protocol
 from folkmoot.protocols.machine import Machine, machine_of
+from folkmoot.protocols.naming import check_protocol
 from folkmoot.protocols.sampling import Everyone, Neighbours, Others, Sampling, check_sampling, tails
-from folkmoot.protocols.snow import reaches
-from folkmoot.simulation.kernels.arguments import Chances, Results, Topic, Urns, lay_out
+from folkmoot.protocols.slush import Slush
+from folkmoot.protocols.snow import SnowProtocol, reaches
+from folkmoot.simulation.kernels.arguments import Chances, Deliberation, PeerLists, Results, lay_out
 from folkmoot.votes import Votes, check_keys, check_votes, class_count
 
 Device: TypeAlias = Literal["cpu", "cuda", "auto"]
@@ -31,7 +38,7 @@ Device: TypeAlias = Literal["cpu", "cuda", "auto"]
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """Votes, participants and rules of a deliberation. Arrays ``honest_...`` run over honest participants."""
+    """Votes, participants and rule of a run. Arrays named ``honest_`` run over the honest participants."""
 
     votes: Votes  # (participant, input)
     classes: int
@@ -41,7 +48,7 @@ class Setting:
     sampling: Sampling
     lockstep: bool
     rounds: int
-    told: Liars | None = None  # what the liars answer, if that is tabulated already
+    answers_given: MaliciousAnswers | None = None  # if tabulated already
 
     @classmethod
     def checked(
@@ -65,13 +72,13 @@ class Setting:
         law = check_sampling(sampling)
         many = checks.rounds(rounds)
         n = len(cast)
-        liars = check_adversaries(adversaries, n, Adversary)
+        malicious = check_adversaries(adversaries, n, Adversary)
         setting = cls(
             votes=cast,
             classes=count,
             protocol=protocol,
-            adversaries=liars,
-            truth=check_told_truth(truth, cast.shape[1], count, liars),
+            adversaries=malicious,
+            truth=check_known_truth(truth, cast.shape[1], count, malicious),
             sampling=law,
             lockstep=schedule == "lockstep",
             rounds=many,
@@ -108,8 +115,8 @@ class Setting:
         return np.asarray(self.protocol.thresholds(len(self.votes))[self.honest])
 
     @cached_property
-    def urns(self) -> Urns:
-        """The peers that each honest participant may ask, and the weights of answers, by position."""
+    def peer_lists(self) -> PeerLists:
+        """The peers of each honest participant and the weights of answers, by position."""
         return lay_out(self.sampling, self.protocol, self.order, int(self.honest.sum()))
 
     @property
@@ -118,10 +125,10 @@ class Setting:
         return self.protocol.weights is not None
 
     @cached_property
-    def liars(self) -> Liars:
-        """The Byzantine participants' observations and answers, by position."""
-        if self.told is not None:
-            return self.told
+    def malicious(self) -> MaliciousAnswers:
+        """The observations and answers of the Byzantine participants, by position."""
+        if self.answers_given is not None:
+            return self.answers_given
         return tabulated(self.adversaries, self.votes, self.truth, self.classes, self.order)
 
     @cached_property
@@ -130,19 +137,19 @@ class Setting:
         return machine_of(self.protocol, self.classes)
 
     @cached_property
-    def talk(self) -> Topic:
-        """The inputs of a talk, and its greatest length."""
-        return Topic(self.honest_votes, self.closed, self.lockstep, self.rounds)
+    def deliberation(self) -> Deliberation:
+        """The arguments of every kernel."""
+        return Deliberation(self.honest_votes, self.closed, self.lockstep, self.rounds)
 
     @cached_property
     def fixed(self) -> bool:
         """Whether every adversary gives one answer per input, whoever asks and whenever."""
-        return bool((self.liars.sees == Sees.NOTHING.value).all())
+        return bool((self.malicious.sees == Sees.NOTHING.value).all())
 
     @cached_property
     def fixed_answers(self) -> Array:
         """(byzantine, input): those answers."""
-        return np.ascontiguousarray(self.liars.answers[:, :, 1])
+        return np.ascontiguousarray(self.malicious.answers[:, :, 1])
 
     @cached_property
     def fixed_counts(self) -> Ints:
@@ -154,37 +161,37 @@ class Setting:
         """(input, class): when all honest participants hold it, no query can ever change that.
 
         So stopping there is exact. It holds if no other class can reach anybody's threshold from the
-        Byzantine answers alone that it may hear (with weights: if these never name another class at all).
+        Byzantine answers alone (with weights: if these never name another class at all).
         """
-        # Who may ask whom on a graph is not looked at.
+        # This ignores who may ask whom on a graph.
         limit = 1 if self.weighted else int(self.honest_alpha.min())
         inputs = self.votes.shape[1]
-        answers = self.liars.answers
+        answers = self.malicious.answers
         closed = np.ones((inputs, self.classes), dtype=np.bool_)
-        follows = self.liars.sees == Sees.TARGET.value
+        follows = self.malicious.sees == Sees.TARGET.value
         for held in range(self.classes):
-            # Whoever follows an honest participant sees the class that all of them hold, and no other.
-            said = (
+            # An adversary that follows an honest participant then sees the class that all of them hold.
+            given = (
                 np.where(follows[:, None, None], answers[:, :, held + 1 : held + 2], answers)
                 if follows.any()
                 else answers
             )
             for other in range(self.classes):
                 if other != held:
-                    names = (said == other).any(axis=2)
+                    names = (given == other).any(axis=2)
                     closed[:, held] &= names.sum(axis=0) < limit
         return closed
 
     @cached_property
     def chances(self) -> Chances:
-        """Chances that a class held by x of the urn wins."""
+        """Chances that a class wins a query if x of the peers hold it."""
         if isinstance(self.sampling, Neighbours):
-            raise ValueError("participants who may ask different peers have no common urn")
+            raise ValueError("participants who may ask different peers have no common sampling law")
         n, k = len(self.votes), self.protocol.k
-        levels, which = np.unique(self.honest_alpha, return_inverse=True)
+        thresholds, which = np.unique(self.honest_alpha, return_inverse=True)
         return Chances(
-            chance=chance_rows(self.sampling, n, k, levels).ravel(),
-            offset=(which * (self.sampling.urn(n, k) + 2)).astype(np.uint64),
+            chance=chance_rows(self.sampling, n, k, thresholds).ravel(),
+            offset=(which * (self.sampling.peer_count(n, k) + 2)).astype(np.uint64),
             fixed=self.fixed_counts,
             own=np.uint64(isinstance(self.sampling, Others)),
         )
@@ -201,13 +208,13 @@ class Setting:
         return complete and self.fixed and not self.weighted
 
 
-def chance_rows(law: Everyone | Others, n: int, k: int, levels: Ints) -> Array:
-    """(threshold, x): the chance that a class held by x of the urn wins, in units of 2^-64."""
-    urn = law.urn(n, k)
-    counts, held = np.arange(k + 1), np.arange(urn + 1)
-    won = np.array([reaches(counts, alpha) for alpha in levels.tolist()], dtype=np.bool_)
-    rows = np.empty((len(levels), urn + 2), dtype=np.uint64)
-    rows[:, :-1] = in_units(tails(urn, k, won.reshape(len(levels), k + 1), held))
+def chance_rows(law: Everyone | Others, n: int, k: int, thresholds: Ints) -> Array:
+    """(threshold, x): the chance that a class held by x of the peers wins, in units of 2^-64."""
+    peers = law.peer_count(n, k)
+    counts, held = np.arange(k + 1), np.arange(peers + 1)
+    won = np.array([reaches(counts, alpha) for alpha in thresholds.tolist()], dtype=np.bool_)
+    rows = np.empty((len(thresholds), peers + 2), dtype=np.uint64)
+    rows[:, :-1] = in_units(tails(peers, k, won.reshape(len(thresholds), k + 1), held))
     rows[:, -1] = rows[:, -2]  # x = n, which only its own class can reach
     return rows
 
@@ -219,7 +226,7 @@ def in_units(chance: Floats) -> Words:
 
 @dataclass(frozen=True, eq=False)
 class Options:
-    """The options of ``deliberate`` that do not say what is talked about."""
+    """The options of ``deliberate`` that are not part of the setting."""
 
     seed: int
     keys: Ints  # (input,): what seeds the randomness of each input
@@ -267,7 +274,7 @@ def check_device(device: Device) -> Device:
 
 
 def check_threads(threads: int | None) -> int:
-    """How many threads play: as many as there are cores, if that is left open."""
+    """The number of threads; by default one per core."""
     return checks.integer("threads", cores() if threads is None else threads, least=1)
 
 

@@ -37,7 +37,7 @@ def by_jobs(play: Callable[[int, int, Array], object], jobs: int, threads: int) 
 
 
 def _size(jobs: int, threads: int) -> int:
-    """How many jobs a thread should take at once: enough that handing them out costs nothing beside them."""
+    """The number of jobs that a thread takes at once, large enough that sharing them out costs little."""
     return min(-(-jobs // (threads * 8)), LARGEST)
 
 

@@ -27,7 +27,7 @@ _TIME: Final = struct.Struct(">d")
 
 @dataclass(frozen=True)
 class Weather:
-    """How the network treats frames: delays are exponential, so that frames overtake each other."""
+    """Delay, loss and order of frames: delays are exponential, so that frames overtake each other."""
 
     delay: float = 0.0  # mean seconds on the way
     drop: float = 0.0  # share of frames lost
@@ -168,7 +168,7 @@ class World(Generic[Peer]):
         return {}
 
     def attach(self, receiver: Receiver[Peer]) -> None:
-        """The receiver is told what arrives; it and the others, that they reach each other."""
+        """Set the receiver of frames, and connect it with the others."""
         self.receiver = receiver
         self._network.at(self._network.time, lambda: self._network.greet(self.place))
 

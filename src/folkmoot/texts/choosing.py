@@ -1,4 +1,4 @@
-"""How a member chooses among candidates: by its own model, by an embedding, or by staying with its own.
+"""Choice among candidates: by the member's model, by an embedding, or by staying with its own.
 
 These rules are a member's own business. Nobody computes them again, so they may use floats and models. A
 moot counts the choices that come of them (``folkmoot.aggregation.texts``).
@@ -9,17 +9,16 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
 from folkmoot.aggregation.texts import Candidate, Choice, same_of
-from folkmoot.arrays import Floats
+from folkmoot.texts.embedding import Embedding, local_embedding
 
 Choose: TypeAlias = Literal["own-model", "embedding", "same"]
 CHOOSE: Final[tuple[Choose, ...]] = ("own-model", "embedding", "same")
-Embedding: TypeAlias = Callable[[Sequence[str]], Any]
 
 NONE_RIGHT: Final = "its model finds no answer right"
 OTHER: Final = "its model answered with something else than a choice"
@@ -40,7 +39,7 @@ _FENCED: Final = re.compile(r"```(?:json)?\s*\n(.*?)\n\s*```", re.DOTALL)
 
 
 class UnreadableError(ValueError):
-    """A reply is no choice. The message is one of a few fixed lines, which anybody may be told."""
+    """A reply is no choice. The message is one of a few fixed lines, which are public."""
 
 
 def shuffled(many: int, salt: bytes) -> list[int]:
@@ -58,7 +57,7 @@ def prompt_for(question: Any, texts: Sequence[str], order: Sequence[int]) -> str
     texts : sequence of str
         The candidates.
     order : sequence of int
-        In which order they are shown: the first is called 1.
+        The order of the candidates: the first is called 1.
 
     Returns
     -------
@@ -88,7 +87,7 @@ def read_reply(reply: str, order: Sequence[int]) -> Choice:
     reply : str
         The model's words.
     order : sequence of int
-        In which order the candidates were shown to it.
+        The order of the candidates in its prompt.
 
     Returns
     -------
@@ -162,7 +161,8 @@ def nearest(candidates: Sequence[Candidate], embedding: Embedding | None = None)
     candidates : sequence of Candidate
         The candidates.
     embedding : callable, optional
-        Takes texts and returns an array (text, dimension). Default: TF-IDF of scikit-learn.
+        Takes texts and returns an array (text, dimension). Default: that of this machine
+        (``local_embedding``).
 
     Returns
     -------
@@ -177,7 +177,8 @@ def nearest(candidates: Sequence[Candidate], embedding: Embedding | None = None)
     texts = [each.text for each in candidates]
     if len(texts) < 2:
         return Choice(0 if texts else None, tuple(range(len(texts))))
-    vectors = np.asarray((tfidf if embedding is None else embedding)(texts), dtype=np.float64)
+    embed = local_embedding().embed if embedding is None else embedding
+    vectors = np.asarray(embed(texts), dtype=np.float64)
     if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
         raise ValueError(
             f"embedding must return a finite vector for each of {len(texts)} texts: got shape {vectors.shape}"
@@ -188,11 +189,3 @@ def nearest(candidates: Sequence[Candidate], embedding: Embedding | None = None)
     near = (unit @ unit.T) @ heads
     best = int(np.flatnonzero(near >= near.max() - 1e-9)[0])
     return Choice(best, tuple(range(len(texts))))
-
-
-def tfidf(texts: Sequence[str]) -> Floats:
-    """Embed texts by how often they have runs of two to four letters (TF-IDF): local, and of any language."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    found = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), sublinear_tf=True).fit_transform(texts)
-    return np.asarray(found.toarray())

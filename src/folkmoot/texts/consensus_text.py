@@ -17,7 +17,6 @@ from folkmoot.models.prompts import as_text
 from folkmoot.texts.choosing import (
     CHOOSE,
     Choose,
-    Embedding,
     UnreadableError,
     nearest,
     own,
@@ -25,6 +24,7 @@ from folkmoot.texts.choosing import (
     read_reply,
     shuffled,
 )
+from folkmoot.texts.embedding import Embedding, local_embedding
 from folkmoot.texts.outcome import Answered, Saying, TextOutcome
 
 __all__ = ["ConsensusText"]
@@ -37,8 +37,8 @@ _GRACE: Final = 0.25  # seconds beyond the deadline: a model that minds it says 
 _MOST_TEXTS: Final = 10_000
 
 
-class Said(Protocol):
-    """An answer of a model, or the reason why it has none, such as ``folkmoot.models.Said``."""
+class ModelAnswer(Protocol):
+    """An answer of a model, or the reason why it has none, such as ``folkmoot.models.remote.ModelAnswer``."""
 
     @property
     def label(self) -> Any:
@@ -46,7 +46,7 @@ class Said(Protocol):
 
     @property
     def reason(self) -> str:
-        """Why there is none: a line that anybody may be told."""
+        """Why there is none: a public line."""
 
     @property
     def detail(self) -> str:
@@ -56,10 +56,10 @@ class Said(Protocol):
 class TextModel(Protocol):
     """A model such as ``folkmoot.models.OpenAIModel``; ``until`` is a time of ``time.monotonic``."""
 
-    def answers(self, X: Any, *, until: float | None = None) -> Sequence[Said]:
+    def answers(self, X: Any, *, until: float | None = None) -> Sequence[ModelAnswer]:
         """Answer inputs."""
 
-    def say(self, prompts: Sequence[str], *, until: float | None = None) -> Sequence[Said]:
+    def say(self, prompts: Sequence[str], *, until: float | None = None) -> Sequence[ModelAnswer]:
         """Reply to prompts."""
 
 
@@ -82,18 +82,25 @@ class ConsensusText:
         How a member chooses: its own model does, or it takes the answer nearest to all others, or it stays
         with its own.
     embedding : callable, optional
-        For ``"embedding"``: takes texts and returns an array (text, dimension). Default: TF-IDF.
+        For ``"embedding"``: takes texts and returns an array (text, dimension). Default: WordLlama if it is
+        installed, else TF-IDF; ``outcome.embedding`` says which.
     faults : int, optional
-        How many members may lie. Default: the largest number below a third.
+        The number of members that may lie. Default: the largest number below a third.
     least : int, default 0
         How many members must choose an answer. 0 is ``faults + 1``.
     seconds : float, default 60
         How long a request may take; proposals have half of it. A member that is slower has no vote.
     seed : int, default 0
-        Seeds the orders in which answers are shown.
+        Seeds the order of answers in prompts.
 
     Notes
     -----
+    Parameters in groups:
+
+    * who takes part: ``members``, ``faults``, ``least``;
+    * how a member chooses: ``choose``, ``embedding``;
+    * running: ``seconds``, ``seed``.
+
     A member that fails, refuses or is slow costs its own vote only. Models of one provider, or trained on the
     same texts, err together. A council makes an answer robust against single members, and puts on record who
     said what. It does not make the answer right.
@@ -128,6 +135,8 @@ class ConsensusText:
         if self.faults >= n:
             raise ValueError(f"faults must be below the number of members, {n}: got faults={self.faults}")
         self.least = checks.integer("least", least, least=0) or self.faults + 1
+        if self.least > n:
+            raise ValueError(f"least must be at most the number of members, {n}: got least={least}")
         self.seconds = checks.finite("seconds", seconds)
         if self.seconds <= 0:
             raise ValueError(f"seconds must be above 0: got seconds={seconds}")
@@ -184,12 +193,20 @@ class ConsensusText:
             answered.append(Answered(question, tuple(proposed), choices, why, decided))
         return TextOutcome(
             names=tuple(self._members), answered=tuple(answered), faults=self.faults, least=self.least,
-            choose=tuple(self._choose.values()), seconds=time.monotonic() - began,
+            choose=tuple(self._choose.values()), embedding=self._named_embedding,
+            seconds=time.monotonic() - began,
         )  # fmt: skip
 
+    @property
+    def _named_embedding(self) -> str:
+        """The embedding in words; "" if nobody chooses by it."""
+        if "embedding" not in self._choose.values():
+            return ""
+        return local_embedding().words if self._embedding is None else "one of the caller"
+
     def _salt(self, place: int, question: Any) -> bytes:
-        told = json.dumps([self.seed, place, question])
-        return hashlib.sha256(told.encode()).digest()
+        key = json.dumps([self.seed, place, question])
+        return hashlib.sha256(key.encode()).digest()
 
     def _make_choices(
         self,
@@ -199,7 +216,7 @@ class ConsensusText:
         put: Callable[[int, Any], None],
         until: float,
     ) -> None:
-        """What a member chooses of each question's candidates."""
+        """The choice of a member among each question's candidates."""
         name, how = self.names[me], list(self._choose.values())[me]
         asks: list[tuple[int, list[int], str]] = []
         for k, (question, options) in enumerate(zip(questions, found, strict=True)):
@@ -225,7 +242,7 @@ class ConsensusText:
     def _all(
         self, jobs: Mapping[str, Callable[[Callable[[int, Any], None], float], None]], many: int, until: float
     ) -> list[list[Any]]:
-        """What each job puts for each question by then, all at the same time.
+        """The results of all jobs by then, run at the same time.
 
         A thread that does not end in time is left alone: it is a daemon, so it keeps nobody from leaving.
         """

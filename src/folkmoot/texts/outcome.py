@@ -34,7 +34,7 @@ class Saying:
 
     Examples
     --------
-    >>> from folkmoot.texts import Saying
+    >>> from folkmoot.texts.outcome import Saying
     >>> Saying("Paris.").text, Saying(None, "its model was too slow").reason
     ('Paris.', 'its model was too slow')
     """
@@ -93,13 +93,15 @@ class TextOutcome:
     answered : tuple of Answered
         One per question.
     faults : int
-        How many members may lie.
+        The number of members that may lie.
     least : int
         How many choices an answer needs.
     choose : tuple of str
         How each member chooses.
+    embedding : str
+        The embedding that found the nearest answer, in words; "" if nobody chose by it.
     seconds : float
-        How long it took.
+        The time it took, in seconds.
 
     Examples
     --------
@@ -117,6 +119,7 @@ class TextOutcome:
     faults: int
     least: int
     choose: tuple[str, ...]
+    embedding: str
     seconds: float = field(compare=False)
 
     @property
@@ -126,12 +129,12 @@ class TextOutcome:
 
     @cached_property
     def independence(self) -> Independence:
-        """How many independent votes the proposals are worth; it needs 20 questions."""
+        """The effective number of independent proposals; it needs 20 questions."""
         return independence_of([each.verdict for each in self.answered], self.names)
 
     @property
     def effective_votes(self) -> float | None:
-        """How many independent votes the proposals are worth, at least; None for fewer than 20 questions."""
+        """A lower bound of the effective number of proposals; None for fewer than 20 questions."""
         return self.independence.votes
 
     def to_dict(self) -> dict[str, Any]:
@@ -143,13 +146,14 @@ class TextOutcome:
             ],
             "faults": self.faults,
             "least": self.least,
+            "embedding": self.embedding,
             "seconds": round(self.seconds, 3),
             "effective_votes": self.effective_votes,
             "alike": [list(group) for group in self.independence.groups],
-            "questions": [self._told(each) for each in self.answered],
+            "questions": [self._replies(each) for each in self.answered],
         }
 
-    def _told(self, each: Answered) -> dict[str, Any]:
+    def _replies(self, each: Answered) -> dict[str, Any]:
         found, names = each.verdict, self.names
         choices = {names[i]: choice for i, choice in sorted(each.choices.items())}
         return {

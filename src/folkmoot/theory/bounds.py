@@ -16,7 +16,7 @@ def condorcet_bound(n: int, p: float) -> float:
     Parameters
     ----------
     n : int
-        How many vote.
+        The number of voters.
     p : float
         The accuracy of each of them, above 1/2.
 
@@ -27,7 +27,8 @@ def condorcet_bound(n: int, p: float) -> float:
 
     Examples
     --------
-    >>> from folkmoot.theory import condorcet_bound, majority_accuracy
+    >>> from folkmoot.theory import majority_accuracy
+    >>> from folkmoot.theory.bounds import condorcet_bound
     >>> condorcet_bound(3, 0.6)
     0.6
     >>> round(majority_accuracy(3, 0.6), 12)
@@ -56,7 +57,8 @@ def absorption_bound(n: int, b: int) -> float:
     --------
     With k = 1 Slush is the voter model, and the bound is the chance itself.
 
-    >>> from folkmoot.theory import SlushChain, absorption_bound
+    >>> from folkmoot.theory import SlushChain
+    >>> from folkmoot.theory.bounds import absorption_bound
     >>> absorption_bound(5, 3)
     0.6
     >>> print(f"{SlushChain(5, k=1, alpha=1).blue[3]:.5f} {SlushChain(5, k=3, alpha=2).blue[3]:.5f}")
@@ -78,9 +80,9 @@ def chvatal_bound(n: int, k: int, alpha: int, b: int) -> float:
     n : int
         Participants in all.
     k : int
-        How many of them are asked in a query, 1 <= k <= n.
+        Participants asked per query, 1 <= k <= n.
     alpha : int
-        How many equal answers make a colour win, k/2 < alpha <= k.
+        Equal answers that make a colour win, k/2 < alpha <= k.
     b : int
         How many participants are blue (right), ceil(n/2) <= b <= n.
 
@@ -93,14 +95,15 @@ def chvatal_bound(n: int, k: int, alpha: int, b: int) -> float:
     --------
     With b blue participants that chance is the death rate of the chain, divided by b.
 
-    >>> from folkmoot.theory import SlushChain, chvatal_bound
+    >>> from folkmoot.theory import SlushChain
+    >>> from folkmoot.theory.bounds import chvatal_bound
     >>> print(f"{chvatal_bound(101, k=10, alpha=8, b=80):.1e}")
     9.0e-04
     >>> print(f"{SlushChain(101, k=10, alpha=8).death[80] / 80:.1e}")
     3.5e-05
     """
     everyone, blue = _blue_majority(n, b)
-    Everyone().urn(everyone, k)  # checks k <= n
+    Everyone().peer_count(everyone, k)  # checks k <= n
     size, threshold = checks.query(k, alpha)
     return math.exp(-2.0 * (threshold / size - 1.0 + blue / everyone) ** 2 * size)
 
@@ -111,9 +114,9 @@ def slush_lower_bound(k: int, alpha: int) -> float:
     Parameters
     ----------
     k : int
-        How many are asked in a query.
+        Participants asked per query.
     alpha : int
-        How many equal answers make a colour win, k/2 < alpha <= k.
+        Equal answers that make a colour win, k/2 < alpha <= k.
 
     Returns
     -------
@@ -122,7 +125,8 @@ def slush_lower_bound(k: int, alpha: int) -> float:
 
     Examples
     --------
-    >>> from folkmoot.theory import SlushChain, slush_lower_bound
+    >>> from folkmoot.theory import SlushChain
+    >>> from folkmoot.theory.bounds import slush_lower_bound
     >>> print(f"{slush_lower_bound(k=10, alpha=8):.3f}")
     0.835
     >>> print(f"{SlushChain(1001, k=10, alpha=8).accuracy(0.55):.3f}")
@@ -156,7 +160,8 @@ def performance_groups_bound(n1: int, n2: int) -> float:
 
     Examples
     --------
-    >>> from folkmoot.theory import SlushChain, majority_accuracy, performance_groups_bound
+    >>> from folkmoot.theory import SlushChain, majority_accuracy
+    >>> from folkmoot.theory.bounds import performance_groups_bound
     >>> performance_groups_bound(n1=7, n2=4)
     0.75
     >>> p = [0.7] * 7 + [0.0] * 4
@@ -196,11 +201,12 @@ def byzantine_asymmetry(n: int, b: int, byzantine: int) -> float:
     -------
     float
         A lower bound of R_b / B_{n-b}: how much likelier a blue majority loses than a red one of the same
-        size. It is 1 without liars.
+        size. It is 1 without Byzantine nodes.
 
     Examples
     --------
-    >>> from folkmoot.theory import SlushChain, byzantine_asymmetry
+    >>> from folkmoot.theory import SlushChain
+    >>> from folkmoot.theory.bounds import byzantine_asymmetry
     >>> byzantine_asymmetry(11, 7, byzantine=0)
     1.0
     >>> print(f"{byzantine_asymmetry(11, 7, byzantine=1):.2f}")

@@ -29,8 +29,8 @@ import numpy.typing as npt
 from folkmoot import checks
 from folkmoot.arrays import Floats
 from folkmoot.checks import ByzantineThresholdWarning
-from folkmoot.protocols import Slush
 from folkmoot.protocols.sampling import Everyone, Others
+from folkmoot.protocols.slush import Slush
 from folkmoot.theory.logsum import logsum, running_logsum, running_sum
 from folkmoot.theory.stochastic import stochastic_power
 from folkmoot.theory.tabulate import log_turn, tabulated, turning_tallies
@@ -64,11 +64,11 @@ class SlushChain:
     n : int
         Participants in all.
     k : int
-        How many of them are asked in a query.
+        Participants asked per query.
     alpha : int
-        How many equal answers make a colour win, k/2 < alpha <= k.
+        Equal answers that make a colour win, k/2 < alpha <= k.
     byzantine : int, default 0
-        How many of the n always answer red (perfectly malicious).
+        Participants that always answer red (perfectly malicious).
     sampling : Everyone or Others, default Everyone()
         ``Everyone()`` is the paper's law: the asker may draw itself. ``Others()`` is the law of a real
         network and the default of ``deliberate``: k of the others.
@@ -104,7 +104,7 @@ class SlushChain:
     ) -> None:
         self.n, self.byzantine = checks.population(n, byzantine)
         self.sampling = tabulated(sampling)
-        self.sampling.urn(self.n, k)  # k against n before alpha against k: the plainer mistake first
+        self.sampling.peer_count(self.n, k)  # k against n before alpha against k: the plainer mistake first
         self.k, self.alpha = checks.query(k, alpha)
         self.rule = Slush(self.k, self.alpha)
         warn_if_not_absorbing(self.byzantine, self.alpha)
@@ -280,9 +280,9 @@ class SlushChain:
         Parameters
         ----------
         start : int or array-like of float, shape (honest + 1,)
-            How many are blue at the start, or the chance of each number.
+            Blue participants at the start, or the probability of each number.
         steps : int
-            How many steps to take.
+            The number of steps.
 
         Returns
         -------
@@ -299,7 +299,7 @@ class SlushChain:
         Parameters
         ----------
         start : int or array-like of float, shape (honest + 1,) or (law, honest + 1)
-            How many are blue at the start, the chance of each number, or several such laws.
+            Blue participants at the start, the probability of each number, or several such laws.
 
         Yields
         ------
@@ -326,7 +326,7 @@ class SlushChain:
         Parameters
         ----------
         steps : int
-            How many steps to take.
+            The number of steps.
 
         Returns
         -------
@@ -341,7 +341,7 @@ class SlushChain:
         Parameters
         ----------
         steps : int
-            How many steps to take.
+            The number of steps.
 
         Returns
         -------
@@ -358,7 +358,7 @@ class SlushChain:
         Parameters
         ----------
         steps : int
-            How many steps to take.
+            The number of steps.
 
         Returns
         -------
@@ -375,7 +375,7 @@ class SlushChain:
         Parameters
         ----------
         steps, colour : int
-            How many steps to take; BLUE (1) or RED (0).
+            The number of steps; BLUE (1) or RED (0).
 
         Returns
         -------

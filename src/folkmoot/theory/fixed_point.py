@@ -57,7 +57,7 @@ def solve(sweep: Callable[[Floats], float], x: Floats, *, tolerance: float, most
 
 
 def _pieces(states: int) -> list[tuple[int, int]]:
-    """Where the work of a step is cut: by its size alone, so that sums are the same on any machine."""
+    """The cuts of the work of a step: by its size alone, so that sums are the same on any machine."""
     return [(first, min(first + _PIECE, states)) for first in range(0, states, _PIECE)]
 
 

@@ -38,7 +38,7 @@ class Gap(NamedTuple):
 
     Examples
     --------
-    >>> from folkmoot.theory import Gap
+    >>> from folkmoot.theory.gap import Gap
     >>> Gap(sign=-1, log_magnitude=0.0).value
     -1.0
     >>> Gap(sign=1, log_magnitude=-1000.0).value
@@ -71,9 +71,10 @@ def log_control_ratio(chain: SlushChain, p: Accuracies) -> Floats:
 
     Examples
     --------
-    At p = 1/2 the talk neither helps nor harms: every ratio that exists is 1.
+    At p = 1/2 Slush neither helps nor harms: every ratio that exists is 1.
 
-    >>> from folkmoot.theory import SlushChain, log_control_ratio
+    >>> from folkmoot.theory import SlushChain
+    >>> from folkmoot.theory.gap import log_control_ratio
     >>> log_control_ratio(SlushChain(5, k=3, alpha=2), 0.5)
     array([ 0.,  0.,  0.,  0., nan, nan])
     """
@@ -119,7 +120,8 @@ def control_ratio(chain: SlushChain, p: Accuracies) -> Floats:
     --------
     Of b in ceil(n/2)..n-alpha there is one here, b = 3. Its ratio is above 1: the majority is ahead.
 
-    >>> from folkmoot.theory import SlushChain, control_ratio
+    >>> from folkmoot.theory import SlushChain
+    >>> from folkmoot.theory.gap import control_ratio
     >>> control_ratio(SlushChain(5, k=3, alpha=2), 0.75).round(12)
     array([0.00411523, 0.03703704, 0.33333333, 3. , nan, nan])
     """
@@ -144,7 +146,7 @@ def accuracy_gap(
     p : float or array-like of float, shape (honest,)
         The accuracy of every honest participant, or one value for each.
     delta : int, default 0
-        How many votes beyond a bare majority the vote needs.
+        Votes needed beyond a bare majority.
     q : float or Fraction, optional
         The share of the votes that it needs instead, 1/2 < q <= 1.
 
@@ -215,17 +217,17 @@ def threshold_accuracy(
     n : int
         Participants in all.
     k : int
-        How many of them are asked in a query.
+        Participants asked per query.
     alpha : int
-        How many equal answers make a colour win, k/2 < alpha <= k.
+        Equal answers that make a colour win, k/2 < alpha <= k.
     delta : int, optional
-        How many votes beyond a bare majority the vote needs. Default: 0, where a tie counts as one half.
+        Votes needed beyond a bare majority. Default: 0, where a tie counts as one half.
     q : float or Fraction, optional
         The share of the votes that it needs instead, 1/2 < q <= 1.
     byzantine : int, default 0
-        How many of the n always answer red (wrong).
+        Participants that always answer red (wrong).
     sampling : Everyone or Others, default Everyone()
-        The peers of a participant: k of all n, the paper's law, or k of the others.
+        The sampling law: k of all n, the paper's law, or k of the others.
 
     Returns
     -------

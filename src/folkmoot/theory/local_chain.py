@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Floats, Ints
-from folkmoot.protocols import Slush
 from folkmoot.protocols.sampling import Everyone, Others
+from folkmoot.protocols.slush import Slush
 from folkmoot.protocols.thresholds import StrongConfidence
 from folkmoot.theory import fixed_point, wavefront
 from folkmoot.theory.chain import SlushChain, warn_if_not_absorbing
@@ -45,11 +45,11 @@ class LocalSlushChain:
         One threshold for each honest participant, k/2 < alpha <= k; or ``StrongConfidence(p)``, with the
         accuracy of each.
     k : int
-        How many are asked in a query.
+        Participants asked per query.
     byzantine : int, default 0
         How many further participants there are, which always answer red.
     sampling : Everyone or Others, default Everyone()
-        The peers of a participant: k of all, the paper's law, or k of the others.
+        The sampling law: k of all, the paper's law, or k of the others.
     tolerance : float, default 1e-11
         The largest change of a probability in the last sweep of the solution.
     max_states : int, default 20,000,000
@@ -94,7 +94,7 @@ class LocalSlushChain:
         byzantine = checks.integer("byzantine", byzantine, least=0)
         self.n, self.byzantine = checks.population(self.alphas.size + byzantine, byzantine)
         self.sampling = tabulated(sampling)
-        self.sampling.urn(self.n, self.k)
+        self.sampling.peer_count(self.n, self.k)
         if not 0 < tolerance < 1:
             raise ValueError(f"tolerance must satisfy 0 < tolerance < 1: got {tolerance}")
         self.tolerance = tolerance
@@ -147,7 +147,7 @@ class LocalSlushChain:
         Parameters
         ----------
         counts : array-like of int, shape (group,)
-            How many are blue in each group, in the order of ``thresholds``.
+            Blue participants by group, in the order of ``thresholds``.
 
         Returns
         -------
@@ -162,7 +162,7 @@ class LocalSlushChain:
         Parameters
         ----------
         counts : array-like of int, shape (group,)
-            How many are blue in each group, in the order of ``thresholds``.
+            Blue participants by group, in the order of ``thresholds``.
 
         Returns
         -------

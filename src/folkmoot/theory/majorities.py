@@ -24,16 +24,16 @@ def majority_accuracy(
     Parameters
     ----------
     n : int
-        How many vote.
+        The number of voters.
     p : float or array-like of float, shape (n - byzantine,)
         The accuracy of every honest participant, or one value for each.
     delta : int, default 0
-        How many votes beyond a bare majority are needed.
+        Votes needed beyond a bare majority.
     q : float or Fraction, optional
         The share of the votes that is needed instead, 1/2 < q <= 1. A float is read as the decimal that it
         prints as.
     byzantine : int, default 0
-        How many of the n always vote wrong.
+        Participants that always vote wrong.
 
     Returns
     -------

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from folkmoot.arrays import Bools, Floats
-from folkmoot.protocols import Slush
 from folkmoot.protocols.sampling import Everyone, Others, SamplingLaw, log_tail
+from folkmoot.protocols.slush import Slush
 from folkmoot.votes import BLUE, RED
 
 
@@ -35,11 +35,11 @@ def log_turn(rule: Slush, law: SamplingLaw, n: int, colour: int) -> Floats:
     """log P(a query turns a node of this colour), for x = 0..n nodes of the other colour.
 
     The asker is not one of those x, so x counts the same whether it may ask itself or not; only
-    the size of the urn differs.
+    the size of the population differs.
     """
-    urn = law.urn(n, rule.k)
+    population = law.peer_count(n, rule.k)
     x = np.arange(n + 1)
     result = np.full(n + 1, -np.inf)
-    possible = x <= urn  # x = n leaves no node of this colour to ask
-    result[possible] = log_tail(urn, rule.k, turning_tallies(rule, colour), x[possible])
+    possible = x <= population  # x = n leaves no node of this colour to ask
+    result[possible] = log_tail(population, rule.k, turning_tallies(rule, colour), x[possible])
     return result

@@ -1,6 +1,6 @@
-"""Hierarchies of Slush, exactly: the chance that teams, and then their delegates, end up right.
+"""Hierarchies of Slush, exactly: the probability that teams, and then their delegates, end right.
 
-A level is a group of voters, each right, wrong or without a vote with chances of its own, that talks by Slush
+A level is a group of voters, each right, wrong or without a vote with given probabilities, that runs Slush
 until all agree (``SlushChain`` with ``Others()``). Its verdict is a voter of the next level. Voters are
 independent of each other, so the law of a level is the law of how many are right and wrong, and the chain's
 absorption from there. Delegates are honest, and rounds enough for absorption.
@@ -17,13 +17,13 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Floats
-from folkmoot.protocols import Slush
 from folkmoot.protocols.sampling import Others
+from folkmoot.protocols.slush import Slush
 from folkmoot.theory.chain import SlushChain
 
 
 class Teams(Protocol):
-    """Theory's view of a hierarchy (``folkmoot.outlook.Hierarchy``)."""
+    """A hierarchy, as theory needs it (``folkmoot.outlook.Hierarchy``)."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -35,10 +35,10 @@ class Teams(Protocol):
 
     @property
     def outer(self) -> Any:
-        """How the delegates talk."""
+        """The protocol of the delegates."""
 
     def within(self, team: str) -> Any:
-        """How a team talks."""
+        """The protocol of a team."""
 
     def named(self, names: Sequence[str]) -> Teams:
         """The same with members by number, looked up among these names."""
@@ -76,7 +76,7 @@ class Verdict(NamedTuple):
 
 
 def hierarchy_verdict(protocol: Teams, p: float | npt.ArrayLike) -> Verdict:
-    """Compute the exact chances of a hierarchy of Slush with two labels, without liars, talked to the end.
+    """Compute the exact probabilities of a hierarchy of Slush with two labels, without Byzantine nodes.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def hierarchy_verdict(protocol: Teams, p: float | npt.ArrayLike) -> Verdict:
 
     Examples
     --------
-    Twenty-five participants in five teams, and all of them in one talk that asks as many:
+    Twenty-five participants in five teams, and all of them in one Slush that asks as many:
 
     >>> from folkmoot import Others, Slush
     >>> from folkmoot.outlook import Hierarchy

@@ -41,7 +41,7 @@ def poisson_binomial(p: npt.ArrayLike) -> Floats:
 
     Examples
     --------
-    >>> from folkmoot.theory import poisson_binomial
+    >>> from folkmoot.theory.votes_law import poisson_binomial
     >>> poisson_binomial([0.5, 0.5])
     array([0.25, 0.5 , 0.25])
     >>> poisson_binomial([0.9, 0.6, 0.6])
@@ -66,7 +66,7 @@ def log_poisson_binomial(p: npt.ArrayLike) -> Floats:
 
     Examples
     --------
-    >>> from folkmoot.theory import log_poisson_binomial, poisson_binomial
+    >>> from folkmoot.theory.votes_law import log_poisson_binomial, poisson_binomial
     >>> print(poisson_binomial([1e-200, 1e-200])[2])
     0.0
     >>> print(f"{log_poisson_binomial([1e-200, 1e-200])[2]:.3f}")

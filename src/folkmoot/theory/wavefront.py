@@ -19,7 +19,7 @@ import numpy as np
 from folkmoot.arrays import Floats, Ints
 from folkmoot.machine import cores
 
-# Chains with fewer states are done sooner than threads are told.
+# Chains with fewer states finish before threads start.
 _WORTH_THREADS = 200_000
 
 

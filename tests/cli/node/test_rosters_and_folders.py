@@ -47,12 +47,13 @@ def test_one_line_is_printed_and_the_folder_is_whole(here: Path) -> None:
     assert me.addresses == ("north.example:7000",)
     told = read_node_file(here / "north")
     assert told.chosen_roster(None).resolve() == here / "roster.toml"
-    assert Path(str(told.chosen_model())).resolve() == here / "model.skops"
+    assert Path(told.chosen_model().spec).resolve() == here / "model.skops"
     for more, where in (((), "roster.toml"), (("--roster", "other.toml"), "other.toml")):
         yet = f"there is no roster in {where} yet: folkmoot roster make *.line --out {where} makes it"
         assert_refused(yet, "node", "run", "--node", "north", *more)
-    assert told.schema is not None
-    assert [column.name for column in read_schema(told.schema)] == ["age", "dose"]
+    schema = told.chosen_model().schema
+    assert schema is not None
+    assert [column.name for column in read_schema(schema)] == ["age", "dose"]
     storage, damaged = open_storage(here / "north", me.fingerprint, 1.0)  # a key is never without one
     storage.close()
     assert damaged == []
@@ -62,8 +63,8 @@ def test_a_map_of_labels_is_what_the_node_votes_by(here: Path) -> None:
     (here / "map.toml").write_text('0 = "no"\n1 = "yes"\n')
     made("north", "--label-map", "map.toml", "--holdout", "rows.csv")
     told = read_node_file(here / "north")
-    assert told.labels == {"0": "no", "1": "yes"}
-    model = load_model(told.chosen_model(), labels=told.labels)
+    assert told.chosen_model().labels == {"0": "no", "1": "yes"}
+    model = load_model(told.chosen_model())
     assert model.predict(np.array([[0.0, 0.0], [1.0, 1.0]])) == ["no", "yes"]
     assert tomllib.loads((here / "north" / "node.toml").read_text())["holdout"] == "../rows.csv"
 

@@ -9,6 +9,7 @@ import pytest
 
 from folkmoot.node.membership.exported import read_exported
 from folkmoot.node.membership.identity import create
+from folkmoot.node.service.model_table import ModelTable
 from folkmoot.node.service.node_file import read_node_file
 from support.command import assert_refused, run, run_json
 
@@ -41,8 +42,9 @@ def test_what_is_harmless_is_taken_over_and_shown(folder: Path) -> None:
     )
     assert shown in " ".join(told.stderr.split())
     read = read_node_file(folder)
-    assert (read.model, read.holdout) == (str(folder / "model.skops"), folder / "holdout.npz")
-    assert (read.schema, read.labels, read.allow) == (folder / "model.schema.toml", ("no", "yes"), ())
+    schema = folder / "model.schema.toml"
+    assert read.model == ModelTable("file", str(folder / "model.skops"), labels=("no", "yes"), schema=schema)
+    assert read.holdout == folder / "holdout.npz"
     assert "comment" not in (folder / "node.toml").read_text()
 
 
@@ -115,11 +117,14 @@ def test_other_values_are_refused_and_nothing_is_made(folder: Path, line: str, m
 
 def test_labels_are_written_anew(folder: Path) -> None:
     """A text of TOML stays one: no line of it becomes a line of node.toml."""
-    export(folder, 'labels = [\'x"]\\nallow = ["posix.system\', "a\\nallow = 1", true, 2, 0.5]')
+    export(
+        folder,
+        'model = "model.skops"\nlabels = [\'x"]\\nallow = ["posix.system\', "a\\nallow = 1", true, 2, 0.5]',
+    )
     create(folder, name="north")
-    read = read_node_file(folder)
-    assert read.labels == ('x"]\\nallow = ["posix.system', "a\nallow = 1", "True", "2", "0.5")
-    assert read.allow == ()
+    found = read_node_file(folder).chosen_model()
+    assert found.labels == ('x"]\\nallow = ["posix.system', "a\nallow = 1", "True", "2", "0.5")
+    assert found.allow == ()
 
 
 def test_a_command_of_an_export_is_not_run(folder: Path, tmp_path: Path) -> None:

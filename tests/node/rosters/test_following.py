@@ -17,13 +17,12 @@ from folkmoot.node.membership.certificates import holds
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.rosters import chronicle, successor
 from folkmoot.node.rosters.chronicle import MOST_CONSENTS
-from folkmoot.node.rosters.frames import Agreeing, Followed, Proposed, Rosters
 from folkmoot.node.rosters.roster_file import read_roster_text
 from folkmoot.node.rosters.successor import Successor, change_of, consents
 from folkmoot.node.service.interface import RosterChange
 from folkmoot.node.session.frames import Told, encoded
 from folkmoot.node.session.statement import Kind, Said
-from folkmoot.node.wire.messages import encode
+from folkmoot.node.wire.messages import Agreeing, Followed, Proposed, Rosters, encode
 from folkmoot.testing.memory import Weather
 from support.node.members import Followers
 

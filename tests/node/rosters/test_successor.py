@@ -97,7 +97,7 @@ def test_a_file_holds_what_was_signed_and_no_other_signature() -> None:
         (
             "signatures = [",
             "agreed = { round = 0, precommits = [] }\nsignatures = [",
-            "precommits must be of 4",
+            "a successor must have the precommits of 4 different members",
         ),
         ("signatures = [", "agreed = 3\nsignatures = [", "agreed must be a table"),
     ):

@@ -27,7 +27,7 @@ from folkmoot.node.service.admission import (
     Taken,
 )
 from folkmoot.node.service.interface import RefusedError
-from folkmoot.node.service.models import ModelFacts
+from folkmoot.node.service.models import Model
 from folkmoot.node.service.policy import Limits, Policy
 from folkmoot.node.session.header import Header, motion_of, read_header
 from folkmoot.node.session.statement import asked
@@ -100,7 +100,7 @@ def taken(*askers: int, confirmed: bool = True) -> list[Taken]:
 def test_a_motion_that_its_asker_has_signed() -> None:
     header = header_of()
     found = Node().told(header)
-    assert found == Admitted(motion_of(header.encoded()), header, PRINTS[2], confirmed=True, remaining=30.0)
+    assert found == Admitted(header, PRINTS[2], confirmed=True, remaining=30.0)
     refused(Node().told(header, signer=3), "announcement")
 
 
@@ -164,7 +164,8 @@ def test_a_peer_may_announce_so_much_and_others_do_not_pay_for_it() -> None:
 def test_what_is_refused_for_good_is_signed_once_remembered_and_noted_a_hundred_times_a_day() -> None:
     node = Node(policy=Policy(most_inputs=50))
     verdict = refused(node.told(header_of()), "policy")
-    assert verdict.tell == node.admission.refused(verdict.name)
+    assert verdict.tell is not None
+    assert verdict.tell == node.admission.refused(verdict.tell.motion)
     assert verdict.asker == ROSTER[2]
     noted = [node.told(header_of(nonce=number.to_bytes(16, "big"))).noted for number in range(1, 121)]
     assert [verdict.noted, *noted] == [True] * 100 + [False] * 21
@@ -186,14 +187,14 @@ def test_who_may_ask_and_how_much_a_day() -> None:
 
 
 def test_columns_that_the_model_does_not_have_are_told_of_in_general_only() -> None:
-    own = (Column("secret marker"), Column("age"))
-    node = Node(model=ModelFacts("m.onnx", ["no", "yes"], 2, own))
+    own = ["secret marker", "age"]
+    node = Node(model=Model("m.onnx", list, labels=["no", "yes"], columns=2, names=own))
     strange = header_of(schema=(Column("age"), Column("colour")))
     verdict = refused(node.told(strange), "columns")
     assert verdict.tell is not None
     assert "secret marker" not in verdict.tell.reason
     assert "secret marker" in verdict.detail
-    node.admission.model = ModelFacts("other.onnx", ["no", "yes"], 2)  # loaded anew
+    node.admission.model = Model("other.onnx", list, labels=["no", "yes"], columns=2)  # loaded anew
     assert isinstance(node.told(header_of(schema=(Column("age"), Column("weight")))), Admitted)
 
 
@@ -207,7 +208,7 @@ def test_room_for_everybody() -> None:
     node = Node()
     verdict = refused(node.told(header, under_way=many), TOO_MANY)
     assert verdict.tell is not None
-    assert node.admission.refused(verdict.name) is None
+    assert node.admission.refused(verdict.tell.motion) is None
     full = taken(0, 1, 3, 4) * (MOST_OPEN // 4)
     assert isinstance(Node().told(header, under_way=full), Admitted)
     refused(Node().told(header, under_way=full + taken(2)), TOO_MANY)

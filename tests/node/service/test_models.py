@@ -22,6 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+from folkmoot.node.service.model_table import ModelTable
 from folkmoot.node.service.models import Model, load_model
 from support.onnx_files import write_onnx
 
@@ -59,7 +60,7 @@ def test_skops(here: Path, labels: npt.NDArray[Any], known: list[str]) -> None:
 def test_a_tree_loads_without_being_asked_about() -> None:
     model = DecisionTreeClassifier(max_depth=3).fit(X, CLASSES.astype(float))
     skops.io.dump(model, "tree.skops")
-    found = load_model("tree.skops", allow=["something.else"])
+    found = load_model(ModelTable("file", "tree.skops", allow=("something.else",)))
     assert found.predict(X) == [str(int(each)) for each in model.predict(X)]
     assert found.labels == ["0", "1", "2"]
 
@@ -78,7 +79,7 @@ def test_allowed_types_of_the_current_folder(here: Path) -> None:
     sys.path.remove(str(here))
     for spec in ("sign.skops", "sign.joblib"):
         del sys.modules["homemade"]
-        found = load_model(spec, allow=["homemade.Sign"], trust_pickle=True)
+        found = load_model(ModelTable("file", spec, allow=("homemade.Sign",)), trust_pickle=True)
         assert found.predict(X) == right
     with pytest.raises(ValueError, match=r"it has homemade\.Sign"):
         load_model("sign.skops")
@@ -287,14 +288,16 @@ def test_probabilities_of_onnx(words: list[str] | None, zipmap: bool) -> None:
     """As converters write them: a map by label for each row, or a column for each."""
     write_onnx(Path("model.onnx"), words=words, chances=True, zipmap=zipmap)
     names = words or ["10", "20", "30"]
-    found = load_model("model.onnx", labels=None if zipmap else names)
+    found = load_model(ModelTable("file", "model.onnx", labels=None if zipmap else tuple(names)))
     assert sorted(found.labels or []) == sorted(names)
     powers = np.exp(X.astype(np.float32))
     wanted = powers / powers.sum(axis=1, keepdims=True)
     order = [2, 0, 1]
     likely = found.probabilities(X, [names[i] for i in order])
     np.testing.assert_allclose(likely, wanted[:, order], atol=1e-6)
-    renamed = load_model("model.onnx", labels={names[0]: "x", names[1]: "y", names[2]: "x"})
+    renamed = load_model(
+        ModelTable("file", "model.onnx", labels={names[0]: "x", names[1]: "y", names[2]: "x"})
+    )
     both = renamed.probabilities(X, ["x", "y"])
     np.testing.assert_allclose(both[:, 0], wanted[:, [0, 2]].sum(axis=1), atol=1e-6)
 
@@ -303,17 +306,17 @@ def test_probabilities_of_onnx(words: list[str] | None, zipmap: bool) -> None:
 def test_columns_have_the_names_of_the_moot() -> None:
     frame = pandas.DataFrame(X, columns=["mean_radius", "b", "c"])
     skops.io.dump(LogisticRegression().fit(frame, CLASSES), "model.skops")
-    found = load_model("model.skops", columns={"mean_radius": "mean radius"})
+    found = load_model(ModelTable("file", "model.skops", columns={"mean_radius": "mean radius"}))
     assert [each.name for each in found.schema] == ["mean radius", "b", "c"]
     assert found.predict(X) == load_model("model.skops").predict(X)
-    wrong: list[tuple[dict[str, str] | list[str], str]] = [
+    wrong: list[tuple[dict[str, str] | tuple[str, ...], str]] = [
         ({"radius": "x"}, "columns of model.skops must be among those of the model, mean_radius, b, c: got"),
         ({"b": "c"}, "columns of model.skops must name columns differently: got 'c' more than once"),
-        (["a", "b"], "columns of model.skops must have names for all 3, in its order: got 2"),
+        (("a", "b"), "columns of model.skops must have names for all 3, in its order: got 2"),
     ]
     for columns, message in wrong:
         with pytest.raises(ValueError, match=message):
-            load_model("model.skops", columns=columns)
+            load_model(ModelTable("file", "model.skops", columns=columns))
 
 
 def test_what_a_model_does_not_know() -> None:
@@ -377,9 +380,8 @@ def test_labels_of_the_moot_for_those_of_a_model() -> None:
     model.rename({"flu": "ill", "cold": "ill", "well": "well"})
     assert model.labels == ["ill", "well"]
     assert model.predict(X[:3]) == ["ill", "well", "ill"]
-    levels = model.numbers(X[:3], ["well", "ill"])  # chances of labels that have one name are added
-    assert levels[0, 1] == 3 * levels[0, 0] > 0
-    assert levels[1, 1] == levels[2, 0] == 0
+    likely = model.probabilities(X[:3], ["well", "ill"])  # those of labels that have one name are added
+    assert likely.tolist() == [[0.25, 0.75], [1.0, 0.0], [0.0, 1.0]]
 
 
 def test_labels_that_a_function_knows() -> None:

@@ -16,6 +16,7 @@ from folkmoot.node.service.interface import RefusedError
 from folkmoot.node.service.models import Model
 from folkmoot.node.service.parts import Own, Settings
 from folkmoot.node.service.policy import Policy
+from folkmoot.node.wire.schema import align
 from support.node.moot import Moot, model
 
 X = np.arange(12.0).reshape(6, 2)
@@ -353,7 +354,11 @@ def shower(i: int, right: bool) -> Own:
     rows = np.random.default_rng(i).uniform(0, 100, (30, 2))
     labels = ["yes" if row[0] > 50 else "no" for row in rows]
     return Own(
-        model(answer, LABELS), Holdout(zip(labels, answer(rows), strict=True), LabelledRows(rows, labels))
+        model(answer, LABELS),
+        Holdout(
+            zip(labels, answer(rows), strict=True),
+            LabelledRows(rows, labels, lambda schema, columns: align((), schema, columns)),
+        ),
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from folkmoot.node.membership.identity import RUNNING, create, load
 from folkmoot.node.membership.roster import Roster
+from folkmoot.node.service.model_table import ModelTable
 from folkmoot.node.service.node_file import NodeFile, read_node_file
 from folkmoot.node.service.policy import Policy
 from support.command import assert_refused
@@ -42,17 +43,17 @@ def test_a_new_node_says_nothing_of_it_and_loads(folder: Path) -> None:
 
 def test_paths_are_seen_from_the_folder_and_functions_are_none(folder: Path) -> None:
     say(folder, 'roster = "../roster.toml"', 'model = "m.skops"', "labels = [3, 4.0]", 'allow = ["a.B"]')
-    assert read_node_file(folder).schema is None
+    assert read_node_file(folder).chosen_model().schema is None
     say(folder, 'schema = "s.toml"', "[policy]", "most_rounds = 7", "known_labels = false")
     read = read_node_file(folder)
     assert read.roster == folder / "../roster.toml"
-    assert read.model == str(folder / "m.skops")
-    assert (read.labels, read.allow) == (("3", "4"), ("a.B",))
-    assert read.schema == folder / "s.toml"
+    assert read.model == ModelTable(
+        "file", str(folder / "m.skops"), labels=("3", "4"), allow=("a.B",), schema=folder / "s.toml"
+    )
     assert read.policy == Policy(most_rounds=7, known_labels=False)
     assert read.chosen_roster(Path("other.toml")) == Path("other.toml")
     (folder / "node.toml").write_text((folder / "node.toml").read_text().replace("m.skops", "rules:odd"))
-    assert read_node_file(folder).chosen_model() == "rules:odd"
+    assert read_node_file(folder).chosen_model().spec == "rules:odd"
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ def test_what_is_said_nowhere_is_asked_for(folder: Path, tmp_path: Path) -> None
 
 
 def test_who_a_node_is_and_how_it_runs_stand_in_one_file(folder: Path) -> None:
-    assert {each.name for each in fields(NodeFile)} == {"path", *RUNNING}
+    assert {each.name for each in fields(NodeFile)} == {"path", *RUNNING} - {"labels", "allow", "schema"}
     say(folder, 'choose = "same"')
     assert load(folder).name == "north"
     assert read_node_file(folder).choose == "same"

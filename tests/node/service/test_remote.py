@@ -13,12 +13,12 @@ import msgspec
 import numpy as np
 import pytest
 
+from folkmoot.doctor.trying import tried
 from folkmoot.models.parsing import REFUSED
 from folkmoot.models.posting import NONSENSE, TOO_SLOW
 from folkmoot.models.remote import OTHER
 from folkmoot.node.service.models import Model, load_model
 from folkmoot.node.service.node_file import read_node_file
-from folkmoot.node.service.trying import tried
 from folkmoot.sandbox.confinement import possible
 from folkmoot.sandbox.process import Sandboxed, WorkerError
 from support.node.moot import Moot, model

@@ -85,12 +85,12 @@ def test_what_a_slow_model_has_said_is_there_before_it_has_said_all() -> None:
     scene = Scene(cost=0.5)
     scene.ask(b"a", b"motion", 40)
     scene.thread.run(until=5.0)
-    ((chunk, parts),) = scene.scheduler.so_far(b"motion")
+    ((chunk, parts),) = scene.scheduler.so_far(b"motion").items()
     votes = [vote for part in parts for vote in part.votes]
     assert (chunk, votes) == (0, ["even", "odd"] * 5)
-    assert scene.scheduler.so_far(b"another") == []
+    assert scene.scheduler.so_far(b"another") == {}
     scene.thread.run()
-    assert scene.scheduler.so_far(b"motion") == []
+    assert scene.scheduler.so_far(b"motion") == {}
 
 
 @pytest.mark.parametrize("hostile", [1, 3])

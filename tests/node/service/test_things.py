@@ -20,6 +20,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from folkmoot.node.client import Client, NodeRefusal
 from folkmoot.node.service.input_files import read_inputs
+from folkmoot.node.service.model_table import ModelTable
 from folkmoot.node.service.models import Model, load_model
 from folkmoot.node.session.header import Header
 from folkmoot.node.wire.batch import Batch
@@ -156,9 +157,8 @@ def test_pipelines_of_scikit_learn_take_texts_dictionaries_and_frames(tmp_path: 
     for name, fitted, inputs in (("texts", texts, TEXTS), ("dicts", dicts, whole), ("named", named, whole)):
         skops.io.dump(fitted, tmp_path / f"{name}.skops")
         allow = skops.io.get_untrusted_types(file=tmp_path / f"{name}.skops")
-        found = load_model(
-            str(tmp_path / f"{name}.skops"), allow=allow, hidden=tmp_path / "none" if sandbox else None
-        )
+        table = ModelTable("file", str(tmp_path / f"{name}.skops"), allow=tuple(allow))
+        found = load_model(table, hidden=tmp_path / "none" if sandbox else None)
         batch = Batch(inputs)
         fit = found.fit(batch.schema, batch.columns, batch.dtype)
         said = found.ask(fit.arranged(batch.array), "labels", (), 20.0, fit.names)

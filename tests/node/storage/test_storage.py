@@ -352,7 +352,7 @@ def test_a_new_node_has_a_database_that_only_its_owner_reads(tmp_path: Path) -> 
 def test_inputs_that_are_asked_are_bounded_and_leave_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("folkmoot.node.storage.asked.MOST_ASKED", 3000)
+    monkeypatch.setattr("folkmoot.node.storage.storage.MOST_ASKED", 3000)
     storage = Storage(tmp_path / DATABASE)
     secret = b"a patient's values " * 100
     assert storage.asked.keep(name_of(1), b"head", [secret[:1000], secret[1000:]], len(secret))

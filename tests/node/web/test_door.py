@@ -14,8 +14,7 @@ import pytest
 
 from folkmoot.checks import ArgumentError
 from folkmoot.node.client import SOCKET, Client, NodeRefusal
-from folkmoot.node.web.door import Door
-from folkmoot.node.web.places import MOST
+from folkmoot.node.web.door import MOST, Door
 from support.node.served import LOOPBACK, Played, opened, told
 
 ROWS = [[1.0, 2.0], [3.0, None], [5.0, 6.0]]

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from folkmoot.cli.node.ask import BELIEVE
+from folkmoot.node.account import CandidateTold
 from folkmoot.node.session.terms import Terms
-from folkmoot.node.text_account import CandidateTold
 from folkmoot.node.wire.batch import Batch
 from support.browser import browser, opened, violations
 from support.live_page import LIVE, column, dropped, ready, table

@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from folkmoot.node.service.holdout import read_holdout
 from folkmoot.node.service.input_files import read_inputs
+from folkmoot.node.service.model_table import ModelTable
 from folkmoot.node.service.models import load_model
 from folkmoot.node.wire.schema import Column, MismatchError, align
 from support.command import assert_refused
@@ -71,15 +72,17 @@ def test_a_schema_of_other_columns_than_the_model_was_fitted_on_is_refused_at_th
         declared.write_text("".join(f'[[column]]\nname = "{name}"\n' for name in names))
 
     write(list(reversed(TABLE.columns)))  # by name: the order of the model holds
-    assert [each.name for each in load_model(path, schema=declared).schema] == list(TABLE.columns)
+    assert [each.name for each in load_model(ModelTable("file", path, schema=declared)).schema] == list(
+        TABLE.columns
+    )
     write([*TABLE.columns[:-1], "odd"])
     with pytest.raises(
         ValueError, match=r"mine\.toml does not have the columns of .*0\.skops: 'odd' missing and"
     ):
-        load_model(path, schema=declared)
+        load_model(ModelTable("file", path, schema=declared))
     write(list(TABLE.columns[:-1]))
     with pytest.raises(ValueError, match="must name all columns: got 29 names for 30 columns"):
-        load_model(path, schema=declared)
+        load_model(ModelTable("file", path, schema=declared))
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,6 @@ from folkmoot.node.client import Client, refusal
 from folkmoot.node.membership.certificates import check_certificate
 from folkmoot.node.membership.exported import read_exported
 from folkmoot.node.membership.roster import Member, Roster
-from folkmoot.node.rosters import frames as of_rosters
 from folkmoot.node.rosters.successor import Successor
 from folkmoot.node.service.admission import _START
 from folkmoot.node.service.holdout import read_holdout
@@ -110,12 +109,12 @@ def _frames(world: SignedWorld) -> Iterator[Reader]:
     yield Reader("messages about motions", m.read_message, [m.encode(each) for each in about])
     consents = ((0, signature), (3, bytes(64)))
     about_rosters = (
-        of_rosters.Rosters(name, ((bytes(32), b"\x05"),)),
-        of_rosters.Proposed(name, bytes(32), b"content", consents),
-        of_rosters.Agreeing(name, frames.encoded(talk[0])),
-        of_rosters.Followed(name, b"content", consents, 2, consents),
+        m.Rosters(name, ((bytes(32), b"\x05"),)),
+        m.Proposed(name, bytes(32), b"content", consents),
+        m.Agreeing(name, frames.encoded(talk[0])),
+        m.Followed(name, b"content", consents, 2, consents),
     )
-    yield Reader("messages about rosters", of_rosters.read, [m.encode(each) for each in about_rosters])
+    yield Reader("messages about rosters", m.read_of_rosters, [m.encode(each) for each in about_rosters])
     contents = [each.content for each in _successors()]
     yield Reader(
         "contents of rosters", partial(Successor.read, old=ROSTER), contents, lambda found: found.content,
@@ -331,12 +330,14 @@ def _of_sandboxes() -> Iterator[Reader]:
     facts = _Facts(arrays[1], 3, ["x"], chances=True)
 
     def told(data: bytes) -> Any:
-        found = of_sandbox.decoded(data, of_sandbox.Told | of_sandbox.Failed)  # type: ignore[arg-type]
+        found = of_sandbox.decoded(data, of_sandbox.Loaded | of_sandbox.Failed)  # type: ignore[arg-type]
         return (
             found if isinstance(found, of_sandbox.Failed) else of_sandbox.decoded(bytes(found.facts), _Facts)
         )
 
-    yield Reader("facts of workers", told, [encode(of_sandbox.Told(msgspec.Raw(encode(facts)), ["warned"]))])
+    yield Reader(
+        "facts of workers", told, [encode(of_sandbox.Loaded(msgspec.Raw(encode(facts)), ["warned"]))]
+    )
 
 
 def _said_to_a_page(folder: Path) -> Iterator[Reader]:

@@ -25,6 +25,7 @@ from folkmoot.aggregation.texts import Choice
 from folkmoot.node.answer import answer_of
 from folkmoot.node.choices import pack_choices
 from folkmoot.node.review import ballots_of
+from folkmoot.node.session.book import contradict
 from folkmoot.node.session.statement import most_faults
 from folkmoot.node.session.terms import Terms
 from support.node.liars import KINDS, TWISTS, Forgetful, Liar, Plan, TwoFaced
@@ -149,7 +150,9 @@ def check(world: World) -> Told:
         assert not names & node.motion.evidence.keys(), "an honest member is accused"
         assert not names & node.motion.alarms, "an honest member computes another answer"
         for evidence in node.motion.evidence.values():
-            evidence.check(verify)
+            assert contradict(evidence.one, evidence.other), "evidence of nothing"
+            for said in (evidence.one, evidence.other):
+                assert verify(said.member, said.words(evidence.motion), said.signature), "forged evidence"
     motion = honest[0].motion
     assert motion is not None
     coin = motion.polls[0].agreements[0].decided

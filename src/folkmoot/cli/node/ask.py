@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -10,7 +11,7 @@ import typer
 from folkmoot.cli.interrupting import InterruptedCommandError
 from folkmoot.cli.node.account_output import print_account, write_decisions
 from folkmoot.cli.node.reached import client_of
-from folkmoot.cli.node.words import Node, Token
+from folkmoot.cli.node.words import Node, Token, option
 from folkmoot.cli.options import (
     COUNCIL,
     FLOAT,
@@ -37,6 +38,7 @@ _OWN: Final = ("own", "peer-review")
 _ROWS: Final = 10  # validation rows of a member, by default
 _UNDECIDED: Final = 1  # exit code of --require-decided
 
+of_moot = partial(option, panel=MOOT_PANEL)
 Believe = Annotated[str, believe_option(", ".join(BELIEVE))]
 Protocol = Annotated[str, protocol_option("council, {protocols}")]
 
@@ -51,57 +53,34 @@ def ask(
     believe: Believe = "plurality",
     rule: Annotated[
         str | None,
-        typer.Option(
+        of_moot(
             "--rule",
-            help="The rule: of probabilities mean or log, of numbers trimmed-mean or median.",
-            show_default="mean, trimmed-mean",
-            rich_help_panel=MOOT_PANEL,
+            "The rule: of probabilities mean or log, of numbers trimmed-mean or median.",
+            default="mean, trimmed-mean",
         ),
     ] = None,
     labels: Annotated[
         str | None,
-        typer.Option(
-            "--labels",
-            metavar="A,B,...",
-            help="The possible answers.",
-            show_default="all that members have announced",
-            rich_help_panel=MOOT_PANEL,
-        ),
+        of_moot("--labels", "The possible answers.", "A,B,...", default="all that members have announced"),
     ] = None,
     least: Annotated[
         int | None,
-        typer.Option(
-            "--least",
-            help="First votes that a label needs.",
-            show_default="one more than may lie",
-            rich_help_panel=MOOT_PANEL,
-            **INT,
-        ),
+        of_moot("--least", "First votes that a label needs.", default="one more than may lie", **INT),
     ] = None,
     coin: Annotated[
         bool,
-        typer.Option(
-            "--coin", help="Settle ties by a coin that nobody can choose.", rich_help_panel=MOOT_PANEL
-        ),
+        of_moot("--coin", "Settle ties by a coin that nobody can choose."),
     ] = False,
     step: Annotated[
         float | None,
-        typer.Option(
-            "--step",
-            help="With --answers numbers: the grid that they are rounded to.",
-            show_default="1e-06",
-            rich_help_panel=MOOT_PANEL,
-            **FLOAT,
+        of_moot(
+            "--step", "With --answers numbers: the grid that they are rounded to.", default="1e-06", **FLOAT
         ),
     ] = None,
     rows: Annotated[
         int | None,
-        typer.Option(
-            "--rows",
-            help="With --believe peer-review: validation rows per member.",
-            show_default=str(_ROWS),
-            rich_help_panel=MOOT_PANEL,
-            **INT,
+        of_moot(
+            "--rows", "With --believe peer-review: validation rows per member.", default=str(_ROWS), **INT
         ),
     ] = None,
     protocol: Protocol = COUNCIL,
@@ -112,15 +91,15 @@ def ask(
     deadline: Deadline = "60s",
     schema: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--schema",
-            metavar="FILE",
-            help="A file of names, units and ranges of the columns.",
-            show_default="names in the header",
+            "A file of names, units and ranges of the columns.",
+            "FILE",
+            default="names in the header",
         ),
     ] = None,
     require_decided: Annotated[
-        bool, typer.Option("--require-decided", help="Exit with 1 if an input stays undecided.")
+        bool, option("--require-decided", "Exit with 1 if an input stays undecided.")
     ] = False,
     everything: Everything = False,
     out: OutCsv = None,
@@ -181,15 +160,15 @@ def put(node: str, token: Path | None, rows: Any, columns: Any, terms: dict[str,
 def believing(answers: str, believe: str, protocol: str, rows: int | None) -> dict[str, Any]:
     """The terms of a motion by the words of the prompt."""
     from folkmoot.node.session.terms import MOST_WINDOW
-    from folkmoot.protocols import PROTOCOLS
+    from folkmoot.protocols.naming import PROTOCOLS
 
-    for option, value, known in (
+    for name, value, known in (
         ("--answers", answers, ANSWERS),
         ("--believe", believe, BELIEVE),
         ("--protocol", protocol, (COUNCIL, *PROTOCOLS)),
     ):
         if value not in known:
-            raise ValueError(f"{option} must be one of {', '.join(known)}: got {value!r}")
+            raise ValueError(f"{name} must be one of {', '.join(known)}: got {value!r}")
     if answers != "labels" and believe in ("dawid-skene", "record"):
         raise ValueError(f"--believe {believe} is for --answers labels: got --answers {answers}")
     if protocol != COUNCIL and believe != "plurality":

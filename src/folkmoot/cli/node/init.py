@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from folkmoot.cli.node.words import ListenAt, RosterFile
+from folkmoot.cli.node.words import ListenAt, RosterFile, option
 from folkmoot.cli.options import Json
 from folkmoot.cli.output import print_json, say
 
@@ -27,51 +27,47 @@ def init(
     ],
     model: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--model",
-            metavar="FILE",
-            help="The model: .skops, .onnx, or package.module:function from rows to labels.",
-            show_default="that of exported.toml in the folder",
+            "The model: .skops, .onnx, or package.module:function from rows to labels.",
+            "FILE",
+            default="that of exported.toml in the folder",
         ),
     ] = None,
     label_map: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--label-map",
-            metavar="FILE",
-            help='The moot\'s name of each label of the model: lines such as 0 = "no".',
-            show_default="as the model does",
+            'The moot\'s name of each label of the model: lines such as 0 = "no".',
+            "FILE",
+            default="as the model does",
         ),
     ] = None,
     columns: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--columns",
-            metavar="TABLE",
-            help="A table whose header names the model's columns in order, beside 'label' if there is one.",
-            show_default="as the model does",
+            "A table whose header names the model's columns in order, beside 'label' if there is one.",
+            "TABLE",
+            default="as the model does",
         ),
     ] = None,
     holdout: Annotated[
         Path | None,
-        typer.Option(
-            "--holdout", metavar="FILE", help="Labelled rows that the model has not seen.", show_default=False
-        ),
+        option("--holdout", "Labelled rows that the model has not seen.", "FILE"),
     ] = None,
     organisation: Annotated[
         str,
-        typer.Option(
-            "--organisation", help="The organisation that runs the node; any text.", show_default=False
-        ),
+        option("--organisation", "The organisation that runs the node; any text."),
     ] = "",
     listen: ListenAt = "127.0.0.1:7654",
     address: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--address",
-            metavar="HOST:PORT",
-            help="Address at which others reach the node; may be repeated.",
-            show_default="that of --listen",
+            "Address at which others reach the node; may be repeated.",
+            "HOST:PORT",
+            default="that of --listen",
         ),
     ] = None,
     roster: RosterFile = Path("roster.toml"),
@@ -79,7 +75,7 @@ def init(
 ) -> None:
     """Make a node: its key, its folder, and the one line for the roster."""
     from folkmoot.node.membership.exported import EXPORTED, exported_lines, read_exported
-    from folkmoot.node.membership.identity import SETTINGS, create
+    from folkmoot.node.membership.identity import create
     from folkmoot.node.storage.storage import create_storage
 
     taken = read_exported(folder) if folder.is_dir() else {}
@@ -87,25 +83,23 @@ def init(
         raise ValueError("--model must name the model of the node: give --model FILE.skops, or FILE.onnx")
     names = None if label_map is None else _labels(label_map)
     schema = () if model is None else _schema(model, columns, names)
-    made = create(
-        folder,
-        name=folder.resolve().name,
-        organisation=organisation,
-        listen=listen,
-        addresses=address or None,
-    )
-    create_storage(folder, made.fingerprint, time.time())
-    settings: dict[str, Any] = {"roster": _seen_from(folder, roster)}
+    running: dict[str, str] = {"roster": _seen_from(folder, roster)}
     if model is not None:
-        settings["model"] = model if ":" in model else _seen_from(folder, Path(model))
+        running["model"] = model if ":" in model else _seen_from(folder, Path(model))
+    if schema:
+        running["schema"] = SCHEMA
+    if holdout is not None:
+        running["holdout"] = _seen_from(folder, holdout)
+    name, addresses = folder.resolve().name, address or None
+    made = create(
+        folder, name=name, organisation=organisation, listen=listen, addresses=addresses, running=running,
+        labels=names,
+    )  # fmt: skip
+    create_storage(folder, made.fingerprint, time.time())
     if schema:
         from folkmoot.node.service.schema_files import schema_text
 
         (folder / SCHEMA).write_text(schema_text(schema), encoding="utf-8")
-        settings["schema"] = SCHEMA
-    if holdout is not None:
-        settings["holdout"] = _seen_from(folder, holdout)
-    _add_settings(folder / SETTINGS, settings, names)
     line = made.member().line()
     file = folder / (made.name + LINE)
     file.write_text(line + "\n", encoding="utf-8")
@@ -128,7 +122,7 @@ def init(
 def _labels(path: Path) -> dict[str, str]:
     """What the moot calls each label of the model, as a file says."""
     from folkmoot.node.membership.fields import read_toml
-    from folkmoot.node.service.label_names import label_map
+    from folkmoot.node.service.model_table import label_map
 
     try:
         return label_map(read_toml(path))
@@ -142,12 +136,13 @@ def _schema(model: str, columns: Path | None, labels: dict[str, str] | None) -> 
 
     from folkmoot.files.tabular import open_table
     from folkmoot.node.service.holdout import LABEL
+    from folkmoot.node.service.model_table import ModelTable
     from folkmoot.node.service.models import load_model
     from folkmoot.node.service.schema_files import schema_beside
     from folkmoot.node.wire.schema import Column
 
     with TemporaryDirectory() as hidden:
-        loaded = load_model(model, hidden=Path(hidden), labels=labels)
+        loaded = load_model(ModelTable("file", model, labels=labels), hidden=Path(hidden))
         if schema_beside(model) is not None and columns is None:
             return ()  # the node finds that file by itself
         if columns is None:
@@ -156,22 +151,6 @@ def _schema(model: str, columns: Path | None, labels: dict[str, str] | None) -> 
             found = tuple(Column(name) for name in table.columns if name != LABEL)
         loaded.declare(found, str(columns))
         return found
-
-
-def _add_settings(path: Path, settings: dict[str, Any], labels: dict[str, str] | None) -> None:
-    """Lines that the node was made with, where ``node.toml`` has them as comments."""
-    from folkmoot.node.membership.fields import toml_string
-
-    lines: list[str] = []
-    tables: list[str] = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        key = line.removeprefix("# ").partition(" =")[0]
-        (tables if line.startswith("# [policy]") or tables else lines).append(
-            f"{key} = {toml_string(settings.pop(key))}" if key in settings and line.startswith("# ") else line
-        )
-    if labels is not None:
-        tables = ["[labels]", *(f"{toml_string(k)} = {toml_string(v)}" for k, v in labels.items()), *tables]
-    path.write_text("\n".join([*lines, *tables]) + "\n", encoding="utf-8")
 
 
 def _seen_from(folder: Path, path: Path) -> str:

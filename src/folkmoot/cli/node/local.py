@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from folkmoot.cli.node.account_output import title_of
 from folkmoot.cli.node.ask import Believe, Protocol, believing
+from folkmoot.cli.node.words import option
 from folkmoot.cli.options import (
     COUNCIL,
     EXPERIMENT_PANEL,
@@ -32,17 +31,12 @@ if TYPE_CHECKING:
 
 
 def local(
-    nodes: Annotated[int, typer.Option("--nodes", help="Members, each a process.", **INT)] = 7,
+    nodes: Annotated[int, option("--nodes", "Members, each a process.", **INT)] = 7,
     malicious: Malicious = 0,
     attack: Annotated[str, attack_option("{attacks on nodes}")] = "wrong-votes",
     kill: Annotated[
         int,
-        typer.Option(
-            "--kill",
-            help="How many members are killed while they vote.",
-            rich_help_panel=EXPERIMENT_PANEL,
-            **INT,
-        ),
+        option("--kill", "How many members are killed while they vote.", panel=EXPERIMENT_PANEL, **INT),
     ] = 0,
     inputs: Inputs = 100,
     believe: Believe = "plurality",
@@ -51,9 +45,7 @@ def local(
     seed: Seed = 0,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out", metavar="FOLDER", help="Keep keys, models, logs and databases.", show_default=False
-        ),
+        option("--out", "Keep keys, models, logs and databases.", "FOLDER"),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from folkmoot.cli.node.account_output import print_account, write_decisions
 from folkmoot.cli.node.reached import opened
-from folkmoot.cli.node.words import Node, Token
+from folkmoot.cli.node.words import Node, Token, option
 from folkmoot.cli.options import OUTPUT_PANEL, Everything, Json, OutCsv, Play, whole_number, why_option
 from folkmoot.cli.output import new_file, page_path, print_json, print_table, say, warn
 
@@ -34,16 +34,15 @@ def list_motions(
     token: Token = None,
     last: Annotated[
         int,
-        typer.Option("--last", metavar="N", help="How many motions, from the newest.", parser=whole_number),
+        option("--last", "How many motions, from the newest.", "N", parser=whole_number),
     ] = 20,
     evidence: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--evidence",
-            metavar="FOLDER",
-            help="Write every piece of evidence into this folder, for folkmoot verify.",
-            show_default=False,
-            rich_help_panel=OUTPUT_PANEL,
+            "Write every piece of evidence into this folder, for folkmoot verify.",
+            "FOLDER",
+            panel=OUTPUT_PANEL,
         ),
     ] = None,
     json: Json = False,
@@ -107,13 +106,7 @@ def show(
     out: OutCsv = None,
     certificate: Annotated[
         Path | None,
-        typer.Option(
-            "--certificate",
-            metavar="FILE",
-            help="Write the proof, for folkmoot verify.",
-            show_default=False,
-            rich_help_panel=OUTPUT_PANEL,
-        ),
+        option("--certificate", "Write the proof, for folkmoot verify.", "FILE", panel=OUTPUT_PANEL),
     ] = None,
     play: Play = None,
     json: Json = False,

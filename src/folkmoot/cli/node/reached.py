@@ -1,4 +1,4 @@
-"""The node that a command talks to: over its door while it runs, else what its folder holds."""
+"""The node that a command rounds to: over its door while it runs, else what its folder holds."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import typer
 
 from folkmoot.cli.main import BAD_INPUT
 from folkmoot.cli.node.reached import opened
-from folkmoot.cli.node.words import Node, Token
+from folkmoot.cli.node.words import Node, Token, option
 from folkmoot.cli.options import INT, Json
 from folkmoot.cli.output import new_file, print_json, print_table, say
 
@@ -37,16 +37,14 @@ Lines = Annotated[
 ]
 Faults = Annotated[
     int | None,
-    typer.Option("--faults", help="How many members may lie.", show_default="(n-1)/3", **INT),
+    option("--faults", "How many members may lie.", default="(n-1)/3", **INT),
 ]
 
 
 @app.command()
 def make(
     lines: Lines,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The file to write.")] = Path(
-        "roster.toml"
-    ),
+    out: Annotated[Path, option("--out", "The file to write.", "FILE")] = Path("roster.toml"),
     faults: Faults = None,
     json: Json = False,
 ) -> None:
@@ -124,33 +122,23 @@ def propose(
     token: Token = None,
     add: Annotated[
         list[str] | None,
-        typer.Option("--add", metavar="LINE", help="The line of a member that joins.", show_default=False),
+        option("--add", "The line of a member that joins.", "LINE"),
     ] = None,
     remove: Annotated[
         list[str] | None,
-        typer.Option("--remove", metavar="NAME", help="The members that leave.", show_default=False),
+        option("--remove", "The members that leave.", "NAME"),
     ] = None,
     rotate: Annotated[
         list[str] | None,
-        typer.Option(
-            "--rotate",
-            metavar="LINE",
-            help="The line of a member with a new key; its old key must sign.",
-            show_default=False,
-        ),
+        option("--rotate", "The line of a member with a new key; its old key must sign.", "LINE"),
     ] = None,
     replace: Annotated[
         list[str] | None,
-        typer.Option(
-            "--replace",
-            metavar="LINE",
-            help="The line of a member whose key was lost or stolen.",
-            show_default=False,
-        ),
+        option("--replace", "The line of a member whose key was lost or stolen.", "LINE"),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Write the proposal, to send it.", show_default=False),
+        option("--out", "Write the proposal, to send it.", "FILE"),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -185,9 +173,7 @@ def sign(
     token: Token = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out", metavar="FILE", help="Write the proposal with the signature.", show_default=False
-        ),
+        option("--out", "Write the proposal with the signature.", "FILE"),
     ] = None,
     json: Json = False,
 ) -> None:

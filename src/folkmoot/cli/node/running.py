@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from folkmoot.cli.node.reached import client_of, opened
-from folkmoot.cli.node.words import Listen, Node, Roster, Token, bytes_of
+from folkmoot.cli.node.words import Listen, Node, Roster, Token, bytes_of, option
 from folkmoot.cli.options import Json
 from folkmoot.cli.output import new_file, on_terminal, print_json, print_table, say
 
@@ -21,36 +21,30 @@ def run(
     listen: Listen = None,
     page: Annotated[
         str | None,
-        typer.Option(
-            "--page",
-            metavar="HOST:PORT",
-            help="Also serve a page for people and HTTP for programs there (loopback only).",
-            show_default=False,
+        option(
+            "--page", "Also serve a page for people and HTTP for programs there (loopback only).", "HOST:PORT"
         ),
     ] = None,
     page_behind_tls: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--page-behind-tls",
-            metavar="NAME",
-            help="The name under which a proxy with TLS serves the page: then --page may be any address.",
-            show_default=False,
+            "The name under which a proxy with TLS serves the page: then --page may be any address.",
+            "NAME",
         ),
     ] = None,
-    disk: Annotated[
-        str, typer.Option("--disk", metavar="SIZE", help="How much the node may store, such as 500MB.")
-    ] = "4GB",
-    log_level: Annotated[str, typer.Option("--log-level", help="debug, info, warning or error.")] = "info",
+    disk: Annotated[str, option("--disk", "How much the node may store, such as 500MB.", "SIZE")] = "4GB",
+    log_level: Annotated[str, option("--log-level", "debug, info, warning or error.")] = "info",
     forget: Annotated[
         bool,
-        typer.Option("--forget", help="Begin anew if the database is gone; older motions are not voted on."),
+        option("--forget", "Begin anew if the database is gone; older motions are not voted on."),
     ] = False,
     trust_pickle: Annotated[
         bool,
-        typer.Option("--trust-pickle", help="Load a pickled model, which can run any code of its maker."),
+        option("--trust-pickle", "Load a pickled model, which can run any code of its maker."),
     ] = False,
     no_sandbox: Annotated[
-        bool, typer.Option("--no-sandbox", help="Load a model file in the node's own process.")
+        bool, option("--no-sandbox", "Load a model file in the node's own process.")
     ] = False,
 ) -> None:
     """Run a node until Ctrl-C.
@@ -154,9 +148,7 @@ def _schema_of(file: Path, *, json: bool) -> None:
 
 
 def audit(
-    out: Annotated[
-        Path, typer.Option("--out", metavar="FILE", help="The file to write: JSON lines, signed.")
-    ],
+    out: Annotated[Path, option("--out", "The file to write: JSON lines, signed.", "FILE")],
     node: Node = ".",
     token: Token = None,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from folkmoot.cli.node.account_output import print_account, write_decisions
-from folkmoot.cli.node.words import RosterFile
+from folkmoot.cli.node.words import RosterFile, option
 from folkmoot.cli.options import Everything, Json, OutCsv
 from folkmoot.cli.output import new_file, print_json, say
 
@@ -35,12 +35,7 @@ def verify(
     roster: RosterFile = Path("roster.toml"),
     since: Annotated[
         Path | None,
-        typer.Option(
-            "--since",
-            metavar="FILE",
-            help="An earlier audit log, which this one must continue.",
-            show_default=False,
-        ),
+        option("--since", "An earlier audit log, which this one must continue.", "FILE"),
     ] = None,
     everything: Everything = False,
     out: OutCsv = None,
@@ -61,9 +56,9 @@ def verify(
         raise ValueError(f"--roster must name the roster of the moot: there is no {roster}")
     moot = Roster.read(roster)
     kind = kind_of(data, str(file))
-    for option, given, wanted in (("--since", since, "audit log"), ("--out", out, "certificate")):
+    for name, given, wanted in (("--since", since, "audit log"), ("--out", out, "certificate")):
         if given is not None and not wanted.startswith(kind):
-            raise ValueError(f"{option} is only for {wanted}s, and {file} is {NAMES[kind]}")
+            raise ValueError(f"{name} is only for {wanted}s, and {file} is {NAMES[kind]}")
     try:
         found = verified(data, moot, earlier=None if since is None else since.read_bytes())
     except ValueError as error:

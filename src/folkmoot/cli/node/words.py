@@ -4,42 +4,46 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
+
+
+def option(
+    name: str, about: str, metavar: str | None = None, *,
+    default: str | bool = True, panel: str | None = None, **more: Any,
+) -> Any:  # fmt: skip
+    """An option; ``default`` is what its help says of it, ``panel`` the group in which it stands."""
+    return typer.Option(
+        name, help=about, metavar=metavar, show_default=default, rich_help_panel=panel, **more
+    )
+
 
 _SIZES: Final = {"MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 _LEAST: Final = 10 << 20
 
 _NODE_HELP: Final = "A node: its folder, or http://HOST:PORT of its page."
-Node = Annotated[str, typer.Option("--node", metavar="DIR|URL", help=_NODE_HELP)]
-NodeIfAny = Annotated[
-    str | None, typer.Option("--node", metavar="DIR|URL", help=_NODE_HELP, show_default=False)
-]
+Node = Annotated[str, option("--node", _NODE_HELP, "DIR|URL")]
+NodeIfAny = Annotated[str | None, option("--node", _NODE_HELP, "DIR|URL")]
 Token = Annotated[
     Path | None,
-    typer.Option(
-        "--token",
-        metavar="FILE",
-        help="With --node URL: a copy of the file 'token' of the node's folder.",
-        show_default=False,
-    ),
+    option("--token", "With --node URL: a copy of the file 'token' of the node's folder.", "FILE"),
 ]
 _ROSTER_HELP: Final = "The roster of the moot."
 Roster = Annotated[
     Path | None,
-    typer.Option("--roster", metavar="FILE", help=_ROSTER_HELP, show_default="as in node.toml"),
+    option("--roster", _ROSTER_HELP, "FILE", default="as in node.toml"),
 ]
-RosterFile = Annotated[Path, typer.Option("--roster", metavar="FILE", help=_ROSTER_HELP)]
+RosterFile = Annotated[Path, option("--roster", _ROSTER_HELP, "FILE")]
 _LISTEN_HELP: Final = "Where a node waits for other members."
 Listen = Annotated[
     str | None,
-    typer.Option("--listen", metavar="HOST:PORT", help=_LISTEN_HELP, show_default="as in node.toml"),
+    option("--listen", _LISTEN_HELP, "HOST:PORT", default="as in node.toml"),
 ]
-ListenAt = Annotated[str, typer.Option("--listen", metavar="HOST:PORT", help=_LISTEN_HELP)]
+ListenAt = Annotated[str, option("--listen", _LISTEN_HELP, "HOST:PORT")]
 ListenAlso = Annotated[
     list[str] | None,
-    typer.Option("--listen", metavar="HOST:PORT", help=_LISTEN_HELP, show_default=False),
+    option("--listen", _LISTEN_HELP, "HOST:PORT"),
 ]
 
 

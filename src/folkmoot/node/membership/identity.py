@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,6 +48,11 @@ KEY, CERTIFICATE, SETTINGS = "key.pem", "certificate.pem", "node.toml"
 _KEYS = ("name", "organisation", "listen", "addresses")
 # How it runs; service/node_file.py reads these.
 RUNNING = ("roster", "model", "schema", "weights", "holdout", "labels", "allow", "policy", "choose")
+_SAMPLES = {
+    "roster": '"../roster.toml"', "model": '"model.skops"', "schema": '"model.schema.toml"',
+    "weights": '"weights.json"', "holdout": '"holdout.npz"', "labels": '["no", "yes"]',
+    "allow": '["package.module.Type"]',
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -74,11 +79,14 @@ def create(
     organisation: str = "",
     listen: str = DEFAULT_LISTEN,
     addresses: Sequence[str] | None = None,
+    running: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> Identity:
     """Make a node in a folder, all of it or nothing: a new key, its certificate and ``node.toml``.
 
     The folder may be new, but its parent must exist; its owner alone can read the files. ``listen`` is where
     the node waits for others, port 0 is any; ``addresses`` are where they reach it, by default the same.
+    ``running`` has keys of ``RUNNING`` to write down, ``labels`` the moot's name of each label of the model.
     ValueError if a setting is not what it must be, if the folder has a node already, if others cannot reach
     the node by ``listen`` alone, or if an ``exported.toml`` in it holds what no estimator exports.
 
@@ -107,7 +115,7 @@ def create(
     files = {
         KEY: key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
         CERTIFICATE: x509.load_der_x509_certificate(certificate).public_bytes(Encoding.PEM),
-        SETTINGS: _toml(settings, folder).encode(),
+        SETTINGS: _toml(settings, folder, running or {}, labels).encode(),
     }
     _write(folder, files)
     return Identity(**settings, key=key, certificate=certificate, fingerprint=fingerprint_of(certificate))
@@ -176,7 +184,16 @@ def _parse_listen(listen: object) -> tuple[str, int]:
         raise ValueError(f"listen: {error}") from None
 
 
-def _toml(settings: dict[str, Any], folder: Path) -> str:
+def _toml(
+    settings: dict[str, Any], folder: Path, running: Mapping[str, str], labels: Mapping[str, str] | None
+) -> str:
+    lines = [
+        f"{key} = {toml_string(running[key])}" if key in running else f"# {key} = {sample}"
+        for key, sample in _SAMPLES.items()
+    ]
+    if labels is not None:
+        lines += ["[labels]", *(f"{toml_string(own)} = {toml_string(name)}" for own, name in labels.items())]
+    lines += ["# [policy]", "# most_rounds = 500", ""]
     return (
         "# Made by folkmoot node init. When the node moves, change listen (where it waits for others) and\n"
         "# addresses (where they reach it) here, and addresses in everybody's roster.\n"
@@ -187,16 +204,7 @@ def _toml(settings: dict[str, Any], folder: Path) -> str:
         "\n"
         f"{_exported(folder)}"
         "# What folkmoot node run needs may stand here too; paths are seen from this folder.\n"
-        '# roster = "../roster.toml"\n'
-        '# model = "model.skops"\n'
-        '# schema = "model.schema.toml"\n'
-        '# weights = "weights.json"\n'
-        '# holdout = "holdout.npz"\n'
-        '# labels = ["no", "yes"]\n'
-        '# allow = ["package.module.Type"]\n'
-        "# [policy]\n"
-        "# most_rounds = 500\n"
-    )
+    ) + "\n".join(lines)
 
 
 def _exported(folder: Path) -> str:

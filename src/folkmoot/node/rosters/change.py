@@ -7,77 +7,59 @@ happened, ``take`` what to store and then to send, ``due`` when to wake it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.rosters.successor import change_of
-from folkmoot.node.session.agreement import Agreement, Pace
+from folkmoot.node.session.agreement import Agreement, Pace, Source, Stages
 from folkmoot.node.session.book import Book, Evidence
 from folkmoot.node.session.desk import MOST_STATEMENTS, Desk, request
-from folkmoot.node.session.frames import Have, Reveal, Told, read, read_stored
+from folkmoot.node.session.frames import Have, Told, read, read_stored
 from folkmoot.node.session.poll import order_of
 from folkmoot.node.session.speaker import Outbox, Speaker
-from folkmoot.node.session.statement import Said, Sign
+from folkmoot.node.session.statement import Sign
 
 _SPARE: Final = 64  # statements in a frame, besides those of a whole reply
 
 
-class Ready:
-    """The ``Source`` of the agreement: successors with enough consents, by name."""
+class Ready(Source):
+    """Successors with enough consents, by name. Nobody is waited for, and consents are passed on apart."""
 
     def __init__(self, ready: Callable[[], Sequence[bytes]]) -> None:
-        self.since: dict[int, float] = {}
+        self.since = {}
         self._ready = ready
 
     def makeable(self) -> bool:
-        """Whether there is one."""
         return bool(self._ready())
 
     def complete(self) -> bool:
-        """Nobody is waited for."""
         return True
 
     def make(self) -> bytes:
-        """The first."""
         return self._ready()[0]
 
     def well_formed(self, body: bytes, _proposer: int | None) -> bool:
-        """A name."""
         return len(body) == len(bytes(32))
 
     def holds(self, body: bytes) -> bool:
         """Whether this node holds enough consents to it."""
         return body in self._ready()
 
-    def lacks(self, _body: bytes) -> list[int]:
-        """Nobody."""
-        return []
 
-    def is_gone(self, _member: int) -> bool:
-        """Nobody is: a change is not asked for, and cannot be refused."""
-        return False
-
-    def of(self, _member: int) -> list[Said | Reveal]:
-        """Nothing: consents are passed on apart from this."""
-        return []
-
-
-class Change:
+class Change(Stages):
     """One member's part in agreeing on what follows ``old``."""
-
-    number = 0
 
     def __init__(
         self, old: Roster, me: int, sign: Sign, ready: Callable[[], Sequence[bytes]], *, delta: float,
         records: Sequence[bytes] = (), now: float = 0.0,
     ) -> None:  # fmt: skip
         """``ready`` names the successors with enough consents; ``records`` is the journal, in order."""
+        super().__init__(0)
         self.name = change_of(old.moot)
         self.members = old.members
         self.book = Book(self.name, self.members, 1)
         self.speaker = Speaker(self.name, me, sign, self.book)
-        self.reveals: Mapping[int, Reveal] = {}
         self._desk = Desk(self.book, self.speaker, delta, now)
         self._stored = {*records}
         told = [each for each in map(read_stored, records) if isinstance(each, Told)]
@@ -85,11 +67,12 @@ class Change:
             for said in each.said:
                 self.book.add(said, stored=True)
         order = order_of(self.name, 0, len(old))
-        self.stage = Agreement(
-            0, 0, order=order, pace=Pace(delta), opened=now, source=Ready(ready), book=self.book,
-            speaker=self.speaker,
-        )  # fmt: skip
-        self.agreements = [self.stage]
+        self.agreements = [
+            Agreement(
+                0, 0, order=order, pace=Pace(delta), opened=now, source=Ready(ready), book=self.book,
+                speaker=self.speaker,
+            )
+        ]  # fmt: skip
         for each in told:
             for body in each.bodies:
                 self.stage.add_body(body.body)
@@ -102,12 +85,6 @@ class Change:
     def decided(self) -> bytes | None:
         """The name of the successor that was agreed on."""
         return None if self.stage.decided is None else self.stage.bodies[self.stage.decided]
-
-    @property
-    def precommits(self) -> tuple[Said, ...]:
-        """Those of a quorum to it, by place."""
-        found = sorted(self.stage.certificate, key=lambda said: said.member)
-        return tuple(found[: self.members.quorum])
 
     @property
     def evidence(self) -> dict[int, Evidence]:

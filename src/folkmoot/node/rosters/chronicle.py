@@ -19,42 +19,17 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from folkmoot.node.membership.roster import Roster
-from folkmoot.node.rosters.successor import Standing, Successor, agrees, change_of, consents
+from folkmoot.node.rosters.successor import Standing, Successor, agrees, check_agreed, consents
 from folkmoot.node.session.book import Evidence
-from folkmoot.node.session.sets import value_of
-from folkmoot.node.session.statement import NO_ROUND, Kind, Place, Round, Signature, words
+from folkmoot.node.session.statement import Quorum, Signatures
 from folkmoot.node.storage.storage import Storage
 
 MOST_CONSENTS: Final = 8  # successors of one roster that a member can consent to
 
 Heard: TypeAlias = Literal["new", "known", "old", "unknown", "forged", "too many"]
-Signed: TypeAlias = tuple[tuple[Place, Signature], ...]  # by place
 
 _EVIDENCE: Final = msgspec.msgpack.Decoder(Evidence)
-_PRECOMMITS: Final = msgspec.msgpack.Decoder(Signed)
-
-
-@dataclass(frozen=True)
-class Agreed:
-    """The precommits of a quorum, all of one round, to what a roster is replaced by."""
-
-    round: Round
-    precommits: Signed
-
-    def check(self, old: Roster, name: bytes) -> None:
-        """ValueError, with what is wrong, unless the members of ``old`` agreed on the successor called so."""
-        members = old.members
-        places = [place for place, _ in self.precommits]
-        if len(places) != members.quorum or places != sorted({*places}) or places[-1] >= members.n:
-            raise ValueError(
-                f"precommits must be of {members.quorum} different members of the roster before, in order: "
-                f"got {len(places)}"
-            )
-        change = change_of(old.moot)
-        value, slot = value_of(change, 0, 0, name), (Kind.PRECOMMIT, 0, 0, self.round)
-        for place, signature in self.precommits:
-            if not members.verify(place, words(change, place, slot, NO_ROUND, value), signature):
-                raise ValueError(f"the precommit of {old[place].name} does not hold")
+_PRECOMMITS: Final = msgspec.msgpack.Decoder(Signatures)
 
 
 @dataclass(frozen=True)
@@ -64,7 +39,7 @@ class Proposal:
     old: Roster
     successor: Successor
     consents: Mapping[int, bytes]  # by place in the old roster; each holds
-    agreed: Agreed | None = None  # that it is the next one
+    agreed: Quorum | None = None  # that decided that it is the next one
 
     @cached_property
     def standing(self) -> Standing:
@@ -175,7 +150,7 @@ class Chronicle:
 
     # What they agree on
 
-    def follow(self, name: bytes, agreed: Agreed, clock: float) -> None:
+    def follow(self, name: bytes, agreed: Quorum, clock: float) -> None:
         """A successor is in force; the others that were proposed go. It must be stored and complete."""
         old, previous = self.tip, self.tip.moot
         proposal = self.proposal(old, name)
@@ -209,7 +184,7 @@ class Chronicle:
         previous: bytes,
         content: bytes,
         signed: Sequence[tuple[int, bytes]],
-        agreed: Agreed,
+        agreed: Quorum,
         clock: float,
     ) -> Heard:
         """Take in an agreement of others: in force, if a quorum's precommits hold."""
@@ -217,7 +192,7 @@ class Chronicle:
         if previous != old.moot:
             return "unknown" if self.roster(previous) is None else "old"
         try:
-            agreed.check(old, name)
+            check_agreed(agreed, old, name)
             successor = Successor.read(content, old)
         except ValueError:
             return "forged"
@@ -305,7 +280,7 @@ class Chronicle:
             return None
         query = "SELECT round, precommits FROM agreed NATURAL JOIN adopted WHERE previous = ? AND name = ?"
         row = self._db.one(query, old.moot, name)
-        shown = None if row is None else Agreed(row[0], _PRECOMMITS.decode(row[1]))
+        shown = None if row is None else Quorum(row[0], _PRECOMMITS.decode(row[1]))
         return Proposal(old, successor, self._consents(old, name), shown)
 
     def _successor(self, old: Roster, name: bytes) -> Successor | None:

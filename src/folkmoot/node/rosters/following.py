@@ -18,11 +18,21 @@ from folkmoot.node.log import Journal
 from folkmoot.node.membership.identity import Identity
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.rosters.change import Change
-from folkmoot.node.rosters.chronicle import Agreed, Chronicle, Heard, Proposal
-from folkmoot.node.rosters.frames import MOST_TOLD, Agreeing, Followed, OfRosters, Proposed, Rosters, read
-from folkmoot.node.transports.budget import Budget
+from folkmoot.node.rosters.chronicle import Chronicle, Heard, Proposal
+from folkmoot.node.session.statement import Quorum
+from folkmoot.node.transports.budget import Budgets
 from folkmoot.node.transports.transport import Transport
-from folkmoot.node.wire.messages import MOST_BYTES, encode
+from folkmoot.node.wire.messages import (
+    MOST_BYTES,
+    MOST_TOLD,
+    Agreeing,
+    Followed,
+    OfRosters,
+    Proposed,
+    Rosters,
+    encode,
+    read_of_rosters,
+)
 
 DELTA: Final = 0.5  # seconds that a frame takes at the most, while all is well
 BUSY: Final = 2.0  # seconds between two times that some others are told what is held, while it changes
@@ -33,6 +43,9 @@ ASKED: Final = (2.0, 40.0)  # ``Rosters`` of a peer that are looked at: in a sec
 NEWS: Final = (5.0, 200.0)  # the same, of all other frames
 PRICE: Final = 8  # signatures that cost as much as a frame
 MOST_PAID: Final = 100.0  # frames that one costs at the most
+_REFUSED: Final = {
+    "forged": "refused_forged_roster", "too many": "refused_too_many_rosters", "old": "refused_old_roster",
+}  # fmt: skip
 _STATEMENT: Final = 120  # bytes of a signed statement, at the least
 
 
@@ -58,8 +71,7 @@ class Following:
         self._about: Roster | None = None  # whose successor ``_change`` is about
         self._accused: set[int] = set()  # who has contradicted itself in it
         self._told: dict[bytes, set[int]] = {}  # who has consented to what, as others were told
-        self._asked: dict[bytes, Budget] = {}
-        self._news: dict[bytes, Budget] = {}
+        self._asked, self._news = Budgets(*ASKED), Budgets(*NEWS)
         self._strange: dict[bytes, bytes] = {}  # the last roster that is not known here, of each peer
         self._replied: dict[bytes, float] = {}  # when a peer was last asked for what it seems to hold
         self._sent: dict[tuple[bytes, bytes], tuple[float, float]] = {}  # to whom what: when, and the pause
@@ -85,13 +97,12 @@ class Following:
         if self._changed is None:
             return
         now = self.transport.now()
-        budgets, rate = (self._asked, ASKED) if frame[1:2] == b"\x10" else (self._news, NEWS)
-        budget = budgets.setdefault(peer, Budget(*rate))
+        budget = (self._asked if frame[1:2] == b"\x10" else self._news)[peer]
         if budget.pay(now):
             self.counts["refused_too_often"] += 1
             return
         try:
-            message = read(frame)
+            message = read_of_rosters(frame)
             if budget.pay(now, min(_signatures(message) / PRICE, MOST_PAID)):
                 self.counts["refused_too_often"] += 1
             elif isinstance(message, Rosters):
@@ -148,7 +159,7 @@ class Following:
     def _on_news(self, peer: bytes, message: Proposed | Followed) -> None:
         clock = self.transport.clock()
         if isinstance(message, Followed):
-            agreed = Agreed(message.round, message.precommits)
+            agreed = Quorum(message.round, message.precommits)
             heard = self.chronicle.hear_followed(
                 message.previous, message.content, message.consents, agreed, clock
             )
@@ -158,12 +169,8 @@ class Following:
             self._go_on()
         elif heard == "unknown":
             self._send(peer, self._held())
-        elif heard == "forged":
-            self.counts["refused_forged_roster"] += 1
-        elif heard == "too many":
-            self.counts["refused_too_many_rosters"] += 1
-        elif heard == "old":
-            self.counts["refused_old_roster"] += 1
+        elif heard in _REFUSED:
+            self.counts[_REFUSED[heard]] += 1
 
     def _hear(self, peer: bytes, message: Proposed) -> Heard:
         """A successor, or consents to one; one that is not known here is asked for."""
@@ -258,9 +265,7 @@ class Following:
                 self._log("warning", "evidence", motion=old.digest, against=against, what=what)
         if change.decided is None:
             return False
-        precommits = tuple((said.member, said.signature) for said in change.precommits)
-        agreed = Agreed(change.precommits[0].round, precommits)
-        self.chronicle.follow(change.decided, agreed, self.transport.clock())
+        self.chronicle.follow(change.decided, change.stage.quorum, self.transport.clock())
         return True
 
     def _consents(self) -> dict[bytes, set[int]]:

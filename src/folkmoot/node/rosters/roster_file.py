@@ -15,9 +15,9 @@ import msgspec
 
 from folkmoot.node.membership.fields import converted, parse_toml, toml_string, toml_strings
 from folkmoot.node.membership.roster import Roster
-from folkmoot.node.rosters.chronicle import Agreed, Proposal
-from folkmoot.node.rosters.successor import Successor, agrees
-from folkmoot.node.session.statement import Round, Signature
+from folkmoot.node.rosters.chronicle import Proposal
+from folkmoot.node.rosters.successor import Successor, agrees, check_agreed
+from folkmoot.node.session.statement import Quorum, Round, Signature
 
 MOST_BYTES: Final = 1 << 24  # of a file
 _HEADER: Final = """\
@@ -79,8 +79,8 @@ def read_roster_text(data: bytes, old: Roster, where: str = "the file") -> Propo
         agreed = None
         if said.agreed is not None:
             precommits = _by_place(said.agreed.precommits, old, "precommits")
-            agreed = Agreed(said.agreed.round, tuple(sorted(precommits.items())))
-            agreed.check(old, found.name)
+            agreed = Quorum(said.agreed.round, tuple(sorted(precommits.items())))
+            check_agreed(agreed, old, found.name)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
     return Proposal(old, found, signed, agreed)

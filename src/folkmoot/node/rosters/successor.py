@@ -26,9 +26,10 @@ import msgspec
 
 from folkmoot.node.membership.certificates import holds
 from folkmoot.node.membership.roster import Member, Roster
-from folkmoot.node.session.statement import MOST_MEMBERS, Digest, most_faults
+from folkmoot.node.session.sets import value_of
+from folkmoot.node.session.statement import MOST_MEMBERS, Digest, Quorum, most_faults
+from folkmoot.node.wire.messages import MOST_CONTENT
 
-MOST_CONTENT: Final = 900 << 10  # bytes: with the consents it must fit into a frame
 MOST_NEW: Final = 64  # members that join at once in any roster; in a large one as many as it has
 _LONGEST_LINE: Final = 4096  # characters: to read one takes time
 
@@ -62,6 +63,12 @@ def agrees(old: Roster, place: int, name: bytes, signature: bytes) -> bool:
     """Whether the member at this place has agreed to a successor."""
     words = consents(old.moot, place, name)
     return 0 <= place < len(old) and holds(old[place].public_key, signature, words)
+
+
+def check_agreed(agreed: Quorum, old: Roster, name: bytes) -> None:
+    """ValueError, with what is wrong, unless the members of ``old`` agreed on the successor called so."""
+    change = change_of(old.moot)
+    agreed.check(old.members, change, (0, 0), value_of(change, 0, 0, name), "a successor", old.names)
 
 
 @dataclass(frozen=True)
@@ -99,6 +106,7 @@ class Successor:
     >>> from tempfile import TemporaryDirectory
     >>> from folkmoot.node.membership.identity import create
     >>> from folkmoot.node.membership.roster import Roster
+    >>> from folkmoot.node.rosters.successor import Successor
     >>> with TemporaryDirectory() as folder:
     ...     one, two, three = (create(f"{folder}/{x}", name=x).member() for x in ("ann", "bob", "cal"))
     >>> old = Roster([one, two])

@@ -12,7 +12,7 @@ import numpy as np
 from folkmoot.aggregation.interface import ballots
 from folkmoot.arrays import Bools, Ints
 from folkmoot.node.rules.fixed import BITS, ONE, log2, power
-from folkmoot.node.rules.votes import Decided, count, decide
+from folkmoot.node.rules.votes import count, decide
 from folkmoot.votes import NO_VOTE
 
 _SMOOTHING: Final = ONE // 100  # in votes per cell, as the float rule has it
@@ -23,7 +23,7 @@ _WORK: Final = 16_000_000  # votes times choices of their inputs, in all iterati
 
 def dawid_skene(
     votes: Ints, *, classes: int, least: int, one_coin: bool | None = None, coin: bytes | None = None
-) -> Decided:
+) -> Ints:
     """Decide each input by truth and skills that are estimated together from the votes.
 
     ``votes`` (member, input) has -1 for no vote. With one coin a member has one accuracy. This is the default

@@ -8,7 +8,7 @@ import numpy as np
 
 from folkmoot.arrays import Bools, Ints
 from folkmoot.node.rules.fixed import log2
-from folkmoot.node.rules.votes import Decided, decide
+from folkmoot.node.rules.votes import decide
 
 LEVELS: Final = 255  # that of certainty
 
@@ -21,7 +21,7 @@ def pool(
     trim: int,
     least: int,
     coin: bytes | None = None,
-) -> Decided:
+) -> Ints:
     """Decide each input by the class that the members together find likeliest.
 
     ``levels`` (member, input, class) are whole numbers within 0..255, ``there`` (member, input) says who gave

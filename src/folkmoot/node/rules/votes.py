@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,18 +14,7 @@ from folkmoot.votes import NO_VOTE
 MOST_WEIGHT = 1 << 40
 
 
-class Decided(NamedTuple):
-    """The result of a rule.
-
-    ``decision`` (input,) has the class, -1 where it is undecided. ``backing`` (input,) says how many members
-    voted for it at first, 0 where it is undecided.
-    """
-
-    decision: Ints
-    backing: Ints
-
-
-def plurality(votes: Ints, *, least: int, coin: bytes | None = None) -> Decided:
+def plurality(votes: Ints, *, least: int, coin: bytes | None = None) -> Ints:
     """Decide each input by the class that most members voted for, if at least ``least`` did.
 
     ``votes`` (member, input) has -1 for no vote. A tie is undecided; with a ``coin``, the hash of the agreed
@@ -37,7 +25,7 @@ def plurality(votes: Ints, *, least: int, coin: bytes | None = None) -> Decided:
     return decide(choices, counts, counts, least, coin)
 
 
-def weighted(votes: Ints, weights: Ints, *, least: int, coin: bytes | None = None) -> Decided:
+def weighted(votes: Ints, weights: Ints, *, least: int, coin: bytes | None = None) -> Ints:
     """Decide by the sum of whole weights, one per member; a class needs ``least`` votes all the same."""
     if weights.shape != (len(votes),) or weights.dtype.kind not in "iu":
         raise ValueError(f"weights must be one whole number per member ({len(votes)}): got {weights.shape}")
@@ -58,8 +46,8 @@ def count(places: Ints, width: int) -> Ints:
     return np.bincount(cells, minlength=inputs * width).reshape(inputs, width)
 
 
-def decide(choices: Ints, scores: Ints, counts: Ints, least: int, coin: bytes | None) -> Decided:
-    """The choice with the largest score among those with at least ``least`` votes."""
+def decide(choices: Ints, scores: Ints, counts: Ints, least: int, coin: bytes | None) -> Ints:
+    """(input,): the choice with the largest score among those with ``least`` votes; -1 is undecided."""
     able: Bools = (choices != NO_VOTE) & (counts >= max(least, 1)) & (scores > 0)
     raised = np.where(able, scores, -1)
     best = able & (raised == raised.max(axis=1, keepdims=True))
@@ -70,8 +58,7 @@ def decide(choices: Ints, scores: Ints, counts: Ints, least: int, coin: bytes | 
             tied = np.flatnonzero(best[i])
             place[i] = tied[draw(coin, i, len(tied))]
     there = (many == 1) if coin is None else (many > 0)
-    rows = np.arange(len(choices))
-    return Decided(np.where(there, choices[rows, place], NO_VOTE), np.where(there, counts[rows, place], 0))
+    return np.where(there, choices[np.arange(len(choices)), place], NO_VOTE)
 
 
 def draw(coin: bytes, i: int, among: int) -> int:

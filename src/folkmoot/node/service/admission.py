@@ -12,10 +12,9 @@ each other; new motions are those of the roster in force.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 import msgspec
 
@@ -24,12 +23,12 @@ from folkmoot.node.membership.identity import Identity
 from folkmoot.node.membership.roster import Member, Roster
 from folkmoot.node.review import ballots_of
 from folkmoot.node.service.interface import RefusedError
-from folkmoot.node.service.models import ModelFacts
+from folkmoot.node.service.models import Model
 from folkmoot.node.service.policy import DAY, Limits, Policy, Spent
 from folkmoot.node.session.header import Header, motion_of, read_header
 from folkmoot.node.session.statement import Digest, Place, asked
 from folkmoot.node.storage.retention import DISK, OLD, stored_bytes, until
-from folkmoot.node.transports.budget import Allowances, Budget
+from folkmoot.node.transports.budget import Allowances, Budgets
 from folkmoot.node.transports.transport import Transport
 from folkmoot.node.wire import messages as m
 from folkmoot.node.wire.schema import MismatchError
@@ -42,9 +41,7 @@ NEWS: Final = (40.0, 400.0)  # announcements that a peer may send: a second, and
 ANNOUNCEMENTS: Final = 64  # times that a peer may be told of a motion again
 RATE: Final = (2.0, 120.0)  # motions that an asker may put: a second, and at once
 KEPT_SHARE: Final = 0.8  # of the disk for what must be kept: the rest is for what may go when room is needed
-LOOKED_BACK: Final = 2 * (
-    DAY + OLD
-)  # seconds: a motion that was opened before takes no room that must be kept
+LOOKED_BACK: Final = 2 * (DAY + OLD)  # seconds: a motion opened before takes no room that must be kept
 MOST_REMEMBERED: Final = 1000  # motions that were refused
 NOTED: Final = (100 / DAY, 100.0)  # refusals of one asker in the audit log: a second, and at once
 
@@ -72,75 +69,35 @@ _START: Final = msgspec.msgpack.Decoder(_Start)
 
 @dataclass(frozen=True)
 class Taken:
-    """A motion under way, as it counts.
+    """A motion under way, as it counts."""
 
-    Parameters
-    ----------
-    asker : bytes
-        The fingerprint of the member that put it.
-    confirmed : bool
-        Whether that asker itself has told us of it.
-    """
-
-    asker: bytes
-    confirmed: bool = True
+    asker: bytes  # the fingerprint of the member that put it
+    confirmed: bool = True  # whether that asker itself has told us of it
 
 
 @dataclass(frozen=True)
 class Admitted:
-    """A motion that the node takes part in; what it costs is paid.
+    """A motion that the node takes part in; what it costs is paid."""
 
-    Parameters
-    ----------
-    name : bytes
-        The motion.
-    header : Header
-        The question.
-    asker : bytes
-        The fingerprint of the member that put it.
-    confirmed : bool
-        Whether it was the asker that announced it. Else the node should ask it for the announcement.
-    remaining : float
-        Seconds until the asker stops waiting: as it says itself, else as many as the header has. Nobody else
-        can shorten a motion.
-    """
-
-    name: bytes
-    header: Header
-    asker: bytes
+    header: Header  # what is asked
+    asker: bytes  # the fingerprint of the member that put it
+    # Whether it was the asker that announced it. Else the node should ask it for the announcement.
     confirmed: bool
+    # Seconds until the asker stops waiting: as it says itself, else as many as the header has. Nobody
+    # else can shorten a motion.
     remaining: float
 
 
 @dataclass(frozen=True)
 class Refused:
-    """A motion that the node takes no part in.
+    """A motion that the node takes no part in."""
 
-    Parameters
-    ----------
-    kind : str
-        The counter: ``refused_`` and this.
-    name : bytes
-        The motion.
-    asker : Member or None
-        The member that put it; None if that is not known, since nobody has signed it.
-    tell : Refuse or None
-        The frame for the asker; None is nothing.
-    noted : bool
-        Whether it belongs into the audit log, which must not grow for ever.
-    detail : str
-        Details that stay at this node: the columns of its own model.
-    """
-
-    kind: str
-    name: bytes
+    kind: str  # what it is counted as: ``refused_`` and this
+    # The member that put it; None if that is not known, since nobody has signed it.
     asker: Member | None = None
-    tell: m.Refuse | None = None
-    noted: bool = False
-    detail: str = ""
-
-
-Verdict: TypeAlias = Admitted | Refused
+    tell: m.Refuse | None = None  # what is to be sent to the asker; None is nothing
+    noted: bool = False  # whether it belongs into the audit log, which must not grow for ever
+    detail: str = ""  # what stays at this node: the columns of its own model
 
 
 class Admission:
@@ -148,22 +105,8 @@ class Admission:
 
     A frame with an announcement goes this way: ``hears`` (False: drop it unread). One of a motion under way
     only confirms it. Then ``refused`` (not None: send that). One that the storage knows is dropped; the
-    others go to ``admit``.
-
-    Parameters
-    ----------
-    me : Identity
-        The node, which signs refusals.
-    roster : Roster
-        The roster in force.
-    transport : Transport
-        Its clocks.
-    model : ModelFacts or None
-        Facts about the node's model. Assign another to ``model`` when it was reloaded.
-    policy : Policy or None
-        Which motions the node takes part in; None is ``Policy()``.
-    disk : int
-        Bytes that what it stores may take.
+    others go to ``admit``. Assign to ``model`` when another was loaded. ``disk`` is how many bytes what the
+    node stores may take.
     """
 
     def __init__(
@@ -171,7 +114,7 @@ class Admission:
         me: Identity,
         roster: Roster,
         transport: Transport[bytes],
-        model: ModelFacts | None = None,
+        model: Model | None = None,
         policy: Policy | None = None,
         disk: int = DISK,
     ) -> None:
@@ -180,11 +123,8 @@ class Admission:
         self._now, self._clock = transport.now, transport.clock
         self._policy, self._disk = policy or Policy(), disk
         self._spent = Spent(self._policy)
-        self._rates: defaultdict[bytes, Budget] = defaultdict(lambda: Budget(*RATE))
-        self._favours: defaultdict[bytes, Budget] = defaultdict(lambda: Budget(*FAVOURS))
-        self._drawn: defaultdict[bytes, Budget] = defaultdict(lambda: Budget(*DRAWN))
-        self._news: defaultdict[bytes, Budget] = defaultdict(lambda: Budget(*NEWS))
-        self._noted: defaultdict[bytes, Budget] = defaultdict(lambda: Budget(*NOTED))
+        self._rates, self._favours, self._drawn = Budgets(*RATE), Budgets(*FAVOURS), Budgets(*DRAWN)
+        self._news, self._noted = Budgets(*NEWS), Budgets(*NOTED)
         self._refused: dict[bytes, m.Refuse] = {}
         self._stored = Allowances(len(roster), int(KEPT_SHARE * disk))
         self.enter(roster)
@@ -207,7 +147,7 @@ class Admission:
 
     def admit(
         self, peer: bytes, announce: m.Announce, under_way: Sequence[Taken], *, has_room: bool = True
-    ) -> Verdict:
+    ) -> Admitted | Refused:
         """Whether the node takes part in a motion of which a peer tells, and that it does not know.
 
         ``has_room`` is whether its storage may still take motions.
@@ -215,35 +155,35 @@ class Admission:
         name = motion_of(announce.header)
         asker = self._signer(name, announce)
         if asker is None or self._place is None:
-            return Refused("announcement", name)
+            return Refused("announcement")
         long = self._policy.objection_to_size(len(announce.header))
         if long is not None:
             return self._never("policy", name, asker, long)
         try:
             header = read_header(announce.header, len(self._roster))
         except (msgspec.DecodeError, ValueError, TypeError):
-            return Refused("announcement", name, asker)
+            return Refused("announcement", asker)
         # Clocks may be wrong, by an hour and more; a motion of last week is a replay.
         if not abs(self._clock() - header.created) < header.terms.seconds + OLD:
-            return Refused("announcement", name, asker)
+            return Refused("announcement", asker)
         if asker.fingerprint == self._me.fingerprint:  # it was put before the database was lost
-            return Refused("own_motion", name, asker)
+            return Refused("own_motion", asker)
         refused = self._objection(name, header, len(announce.header), asker)
         if refused is not None:
             return refused
         fingerprint = asker.peer
         confirmed = peer == fingerprint
         if confirmed and not announce.remaining > 0:
-            return Refused("late_announcement", name, asker)
+            return Refused("late_announcement", asker)
         kind = self._no_room(fingerprint, under_way, confirmed=confirmed, has_room=has_room) or self._pay(
             asker, header, len(announce.header)
         )
         if kind is not None:  # only the asker is told, lest others make us sign this again and again
             tell = self.no(name, _REASONS[kind]) if confirmed else None
-            return Refused(kind, name, asker, tell)
+            return Refused(kind, asker, tell)
         seconds = header.terms.seconds
         remaining = min(announce.remaining, seconds) if confirmed else seconds
-        return Admitted(name, header, fingerprint, confirmed, remaining)
+        return Admitted(header, fingerprint, confirmed, remaining)
 
     def _signer(self, name: bytes, announce: m.Announce) -> Member | None:
         """The member that has signed an announcement, as its header begins; None if nobody has."""
@@ -280,7 +220,7 @@ class Admission:
         if len(self._refused) > MOST_REMEMBERED:
             del self._refused[next(iter(self._refused))]
         noted = not self._noted[asker.peer].pay(self._now())
-        return Refused(kind, name, asker, refuse, noted=noted, detail=detail)
+        return Refused(kind, asker, refuse, noted=noted, detail=detail)
 
     def no(self, motion: bytes, why: str) -> m.Refuse:
         """A refusal, signed: of a motion under the roster in force."""

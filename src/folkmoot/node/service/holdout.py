@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from folkmoot.aggregation import LARGEST
+from folkmoot.aggregation.rule import LARGEST
 from folkmoot.arrays import Array, Bools, Floats, Ints
 from folkmoot.files.array_files import read_arrays
 from folkmoot.files.tabular import open_table, shortened
@@ -27,31 +27,15 @@ from folkmoot.node.wire.schema import Alignment, Column, MismatchError, Schema
 LABEL: Final = "label"  # the column of a table that holds the truth
 
 
-def as_they_come(schema: Schema, columns: int) -> Alignment:
-    """Columns as they come, whatever they are called: for models that do not mind."""
-    low, high = np.full(columns, -np.inf), np.full(columns, np.inf)
-    return Alignment(None, low, high, tuple(column.name for column in schema), "")
-
-
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
-    """Rows in the order of the model's columns, with their labels.
+    """Rows in the order of the model's columns, with their labels."""
 
-    Parameters
-    ----------
-    rows : ndarray of float, shape (row, column)
-        The inputs.
-    labels : sequence of str
-        Their labels, or numbers as text.
-    fit : callable
-        Says how the columns of others' inputs become those of the model; MismatchError if they cannot.
-    classes : bool
-        Whether the labels are those of a classifier, and no numbers, though they may look like some.
-    """
-
-    rows: Floats
-    labels: Sequence[str]
-    fit: Callable[[Schema, int], Alignment] = as_they_come
+    rows: Floats  # the inputs
+    labels: Sequence[str]  # their labels, or numbers as text
+    # Says how the columns of others' inputs become those of the model; MismatchError if they cannot.
+    fit: Callable[[Schema, int], Alignment]
+    # Whether the labels are those of a classifier, and no numbers, though they may look like some.
     classes: bool = False
 
     @property

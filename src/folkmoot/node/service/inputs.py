@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -60,7 +60,6 @@ class Inputs:
         self.header, self.places = header, dict[int, int]()
         self._fetch, self._answer, self._own = fetch, answer, own
         self._casts: dict[int, Cast] = {}
-        self._partly: dict[int, Ints] = {}
         self._asked: dict[int, float] = {}  # chunks on their way: when they are asked for again
         self._tries: Counter[int] = Counter()
         self._with_model: set[int] = set()
@@ -105,30 +104,29 @@ class Inputs:
 
     def answered(self, index: int, parts: Sequence[Cast], trouble: str) -> Cast:
         """The model's answers to a chunk, slice by slice; ``trouble`` is why the last slices are missing."""
-        votes = [part.votes for part in parts]
-        missing = rows_in(self.header, index) - sum(map(len, votes))
-        if missing:
-            votes.append(nothing(self.header, missing))
         told = next((part for part in parts if part.reason), None)
         reason = told.reason if told is not None else "its model failed" if trouble else ""
         detail = told.detail if told is not None else trouble
         unchecked = parts[0].unchecked if parts else ""
-        cast = Cast(np.concatenate(votes), reason, detail, unchecked)
+        cast = Cast(self._votes(index, parts), reason, detail, unchecked)
         self._with_model.discard(index)
         self._casts[index] = cast
         return cast
 
-    def answered_partly(self, index: int, parts: Sequence[Cast]) -> None:
-        """Take the answers to a part of a chunk, where there is no more time."""
+    def _votes(self, index: int, parts: Sequence[Cast]) -> Ints:
+        """Votes on a chunk, slice by slice; none on the rows of slices that are missing."""
         votes = [part.votes for part in parts]
         missing = rows_in(self.header, index) - sum(map(len, votes))
-        self._partly[index] = np.concatenate([*votes, nothing(self.header, missing)])
+        return np.concatenate([*votes, nothing(self.header, missing)])
 
-    def ballot(self) -> tuple[Ints, str]:
-        """Votes on all inputs, as far as they are there; and why there are not more."""
+    def ballot(self, partly: Mapping[int, Sequence[Cast]]) -> tuple[Ints, str]:
+        """Votes on all inputs, as far as they are there; and why there are not more.
+
+        ``partly`` has what the model has said so far of chunks that it still works on.
+        """
         header = self.header
         parts = [
-            self._casts[index].votes if index in self._casts else self._partly_or_nothing(index)
+            self._casts[index].votes if index in self._casts else self._votes(index, partly.get(index, ()))
             for index in range(len(header.chunks))
         ]
         votes = np.concatenate(parts) if parts else nothing(header, header.inputs)
@@ -136,7 +134,3 @@ class Inputs:
         if not self.complete:
             reasons.insert(0, TOO_SLOW if self._with_model else NOT_THERE)
         return votes, reasons[0] if reasons else ""
-
-    def _partly_or_nothing(self, index: int) -> Ints:
-        found = self._partly.get(index)
-        return nothing(self.header, rows_in(self.header, index)) if found is None else found

@@ -1,7 +1,7 @@
-"""``[model]`` of ``node.toml``: which model a node runs, of a file, of Python or behind a service.
+"""A node's model as ``node.toml`` names it: of a file, of Python or behind a service; labels and columns.
 
-``model = "heart.skops"`` is short for ``[model]`` with that file alone. ``model = "../model.toml"`` names a
-file that holds the table.
+``model = "heart.skops"`` is short for ``[model]`` with that file alone; ``labels``, ``allow`` and ``schema``
+may then stand beside it. ``model = "../model.toml"`` names a file that holds the table.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from folkmoot.models.labels import label_text
 from folkmoot.node.membership.fields import check_keys, read_toml
-from folkmoot.node.service.label_names import columns_in, labels_in, texts_in
+from folkmoot.sandbox.python_objects import is_object
 
 SERVICES: Final = ("openai", "http")
 KINDS: Final = ("file", "python", *SERVICES)
+_LABELS = 'labels must be a list of two or more different labels, such as ["no", "yes"]'
+_TYPES: Final = '["package.module.Type"]'
 _FOR_ALL: Final = ("kind", "labels", "columns", "schema")
 _OF_KIND: Final = {"file": ("file", "allow"), "python": ("object",)}
 _OURS: Final = ("labels", "columns")  # parameters of the classes that mean something else here
@@ -25,33 +28,34 @@ _OURS: Final = ("labels", "columns")  # parameters of the classes that mean some
 
 @dataclass(frozen=True)
 class ModelTable:
-    """A node's model as its owner wrote it down.
+    """A node's model as its owner wrote it down."""
 
-    Parameters
-    ----------
-    kind : str
-        One of ``KINDS``.
-    spec : str
-        The file, ``module:object`` or address: what the node calls its model.
-    settings : mapping
-        For a service: the parameters of its class in ``folkmoot.models``.
-    labels : tuple of str, mapping or None
-        The labels that it knows, or those of the moot by its own.
-    columns : tuple of str, mapping or None
-        The names of its columns in their order, or those of the moot by its own.
-    allow : tuple of str
-        Types that a skops file may hold besides harmless ones.
-    schema : Path or None
-        A file that declares its columns.
-    """
+    kind: str  # one of ``KINDS``
+    spec: str  # the file, ``module:object`` or address: what the node calls its model
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of a service: parameters of its class
+    labels: tuple[str, ...] | Mapping[str, str] | None = None  # known, or the moot's by its own
+    columns: tuple[str, ...] | Mapping[str, str] | None = None  # the same of columns, in order
+    allow: tuple[str, ...] = ()  # types that a skops file may hold besides harmless ones
+    schema: Path | None = None  # a file that declares its columns; None: the one beside the model, if any
 
-    kind: str
-    spec: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    labels: tuple[str, ...] | Mapping[str, str] | None = None
-    columns: tuple[str, ...] | Mapping[str, str] | None = None
-    allow: tuple[str, ...] = ()
-    schema: Path | None = None
+
+def model_in(table: dict[str, Any], folder: Path) -> ModelTable | None:
+    """The model that ``node.toml`` in a folder names, by a text or a table; None if it names none."""
+    if isinstance(table.get("model"), dict):
+        beside = next((key for key in ("labels", "allow", "schema") if key in table), None)
+        if beside is not None:
+            raise ValueError(f"{beside} must stand in [model], as there is one: got it outside")
+        return read_model_table(table["model"], folder)
+    model, schema = text_in(table, "model"), text_in(table, "schema")
+    labels = labels_in(table["labels"]) if "labels" in table else None
+    allow = texts_in(table.get("allow", []), "allow", _TYPES)
+    if model is None:
+        return None
+    own = is_object(model)
+    return ModelTable(
+        "python" if own else "file", model if own else os.path.normpath(folder / model), labels=labels,
+        allow=allow, schema=None if schema is None else folder / schema,
+    )  # fmt: skip
 
 
 def read_model_table(table: dict[str, Any], folder: Path) -> ModelTable:
@@ -69,7 +73,7 @@ def read_model_table(table: dict[str, Any], folder: Path) -> ModelTable:
     schema = None if "schema" not in table else folder / _text(table, "schema")
     if kind == "file":
         spec = os.path.normpath(folder / _text(table, "file"))
-        allow = texts_in(table.get("allow", []), "allow", '["package.module.Type"]')
+        allow = texts_in(table.get("allow", []), "allow", _TYPES)
         return ModelTable(kind, spec, {}, labels, columns, allow, schema)
     if kind == "python":
         return ModelTable(kind, _text(table, "object"), {}, labels, columns, (), schema)
@@ -104,3 +108,61 @@ def _text(table: Mapping[str, Any], key: str) -> str:
     if not isinstance(value, str) or not value:
         raise ValueError(f"{key} in [model] must be text: got {value!r}")
     return value
+
+
+def text_in(table: Mapping[str, Any], key: str) -> str | None:
+    """A text that is not empty, or None; ValueError if it is something else."""
+    value = table.get(key)
+    if value is not None and (not isinstance(value, str) or not value):
+        raise ValueError(f"{key} must be text: got {value!r}")
+    return value
+
+
+def labels_in(value: object) -> tuple[str, ...] | dict[str, str]:
+    """The labels that a model knows, or those of the moot by its own; ValueError if these are none."""
+    if isinstance(value, dict):
+        return label_map(value)
+    if not isinstance(value, list):
+        raise ValueError(f"{_LABELS}, or a table: got {value!r}")
+    try:
+        found = tuple(label_text(each) for each in value)
+    except ValueError as error:
+        raise ValueError(f"{_LABELS}: {error}") from None
+    if len(found) < 2 or len(set(found)) < len(found):
+        raise ValueError(f"{_LABELS}: got {value!r}")
+    return found
+
+
+def label_map(table: dict[str, Any]) -> dict[str, str]:
+    """Check a map from the labels of a model to those of the moot."""
+    wrong = next((key for key, value in table.items() if not isinstance(value, str) or not value), None)
+    if wrong is not None or len(set(table.values())) < 2:
+        got = "fewer than two" if wrong is None else f"{wrong} = {table[wrong]!r}"
+        raise ValueError(
+            'labels must give the name of each label of the model in the moot, such as 0 = "no", and two '
+            f"or more of them: got {got}"
+        )
+    return table
+
+
+def columns_in(value: object) -> tuple[str, ...] | dict[str, str]:
+    """The names of a model's columns, or those of the moot by its own; ValueError if these are none."""
+    names = list(value.values()) if isinstance(value, dict) else value
+    if (
+        not isinstance(names, list)
+        or not names
+        or not all(isinstance(each, str) and each for each in names)
+        or len(set(names)) < len(names)
+    ):
+        raise ValueError(
+            'columns must be a list of different names, such as ["age", "bmi"], or give the moot\'s name of '
+            f'columns, such as mean_radius = "mean radius": got {value!r:.200}'
+        )
+    return dict(value) if isinstance(value, Mapping) else tuple(names)
+
+
+def texts_in(value: object, key: str, such_as: str) -> tuple[str, ...]:
+    """A list of texts; ValueError if it is none."""
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise ValueError(f"{key} must be a list of texts, such as {such_as}: got {value!r}")
+    return tuple(value)

@@ -20,10 +20,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from folkmoot.aggregation import LARGEST
+from folkmoot.aggregation.rule import LARGEST
 from folkmoot.arrays import Array, Floats
 from folkmoot.checks import ArgumentError
-from folkmoot.files.skops_files import told
+from folkmoot.files.skops_files import error_text
 from folkmoot.files.tabular import shortened
 from folkmoot.models.labels import as_labels, label_text
 from folkmoot.node.service.choosing import Reply
@@ -54,7 +54,6 @@ from folkmoot.sandbox.loading import (
 )
 from folkmoot.sandbox.process import Sandboxed, WorkerError
 from folkmoot.sandbox.python_objects import is_object, make_current_folder_importable
-from folkmoot.votes import to_levels
 
 if TYPE_CHECKING:
     from folkmoot.node.service.remote import Remote
@@ -64,43 +63,26 @@ KINDS = "FILE.skops, FILE.onnx, FILE.pkl, FILE.joblib, FILE.toml or package.modu
 _OFF = 1e-3  # by how much probabilities of a row may miss 1: models of float32 do a little
 
 
-def load_model(
-    spec: str | ModelTable,
-    *,
-    allow: Sequence[str] = (),
-    trust_pickle: bool = False,
-    schema: Path | None = None,
-    hidden: Path | None = None,
-    labels: Sequence[str] | Mapping[str, str] | None = None,
-    columns: Sequence[str] | Mapping[str, str] | None = None,
-) -> Model:
-    """The model that ``spec`` names; ``allow`` has types that a skops file may hold besides harmless ones.
+def load_model(which: str | ModelTable, *, trust_pickle: bool = False, hidden: Path | None = None) -> Model:
+    """The model of a table of ``node.toml``; a text is a file, ``module:object`` or a file with a table.
 
-    A table of ``node.toml``, or a file of TOML that holds one, says all of this itself.
-
-    ``schema`` is a file that declares its columns; without one, that beside the model, if there is any.
     ``hidden`` is a folder: a model in a file is then loaded and asked in a sandbox, a process that cannot
     open it. One in Python is code of this machine's owner: it then has a process too, but it is not confined.
-    ``labels`` are
-    those that it knows, where it does not say so; or by each of its labels what the moot calls it.
-    ``columns`` are its columns in the same way.
     """
-    if isinstance(spec, ModelTable):
-        if spec.kind in SERVICES:
-            return _behind_service(spec, hidden)
-        return load_model(
-            spec.spec, allow=spec.allow, trust_pickle=trust_pickle, schema=spec.schema, hidden=hidden,
-            labels=spec.labels, columns=spec.columns,
-        )  # fmt: skip
-    if Path(spec).suffix.lower() == ".toml":
-        model = load_model(read_model_file(Path(spec)), trust_pickle=trust_pickle, hidden=hidden)
+    table = which if isinstance(which, ModelTable) else ModelTable("file", which)
+    declared, labels = table.schema, table.labels
+    if table.kind in SERVICES:
+        model, labels = _behind_service(table, hidden), None  # the service was told of them
     else:
-        model = _loaded(spec, allow, trust_pickle, hidden)
-    declared = schema if schema is not None else schema_beside(spec)
+        if table.spec.lower().endswith(".toml"):
+            model = load_model(read_model_file(Path(table.spec)), trust_pickle=trust_pickle, hidden=hidden)
+        else:
+            model = _loaded(table.spec, table.allow, trust_pickle, hidden)
+        declared = declared or schema_beside(table.spec)
     if declared is not None:
         model.declare(read_schema(declared), str(declared))
-    if columns is not None:
-        model.name_columns(columns)
+    if table.columns is not None:
+        model.name_columns(table.columns)
     if isinstance(labels, Mapping):
         model.rename(labels)
     elif labels is not None:
@@ -142,51 +124,55 @@ def _behind_service(table: ModelTable, hidden: Path | None) -> Model:
     from folkmoot.node.service.remote import Remote
 
     remote = Remote(table, hidden)
-    model = Model(
-        table.spec,
-        remote.predict,
-        labels=remote.labels,
-        names=list(table.columns or ()),
-        chances=None if remote.labels is None else remote.chances,
-        worker=remote.worker,
-        remote=remote,
-    )
-    if table.schema is not None:
-        model.declare(read_schema(table.schema), str(table.schema))
-    if table.columns is not None:
-        model.name_columns(table.columns)
-    return model
+    return Model(
+        table.spec, remote.predict, labels=remote.labels, names=list(table.columns or ()),
+        chances=None if remote.labels is None else remote.chances, worker=remote.worker, remote=remote,
+    )  # fmt: skip
 
 
 def _fitted(spec: str, found: Loaded, worker: Sandboxed[Any] | None = None) -> Model:
     return Model(
-        spec,
-        found.predict,
-        labels=found.labels,
-        columns=columns_of(spec, found.columns),
-        names=found.names,
-        chances=found.chances,
-        worker=worker,
-    )
+        spec, found.predict, labels=found.labels, columns=columns_of(spec, found.columns), names=found.names,
+        chances=found.chances, worker=worker,
+    )  # fmt: skip
 
 
-class ModelFacts:
-    """Facts about a model before it answers anything: labels, columns, kinds of answers."""
+class Answered(NamedTuple):
+    """Answers to some rows: a label, a number or probabilities per row, and why rows have none."""
+
+    values: Sequence[Any] | Array
+    reason: str = ""
+    detail: str = ""
+
+
+class Model:
+    """A function from rows to labels; what it answers is checked, and so is what it is asked."""
 
     def __init__(
         self,
         spec: str,
-        labels: Sequence[str] | None,
-        columns: int | None,
-        schema: Schema = (),
+        answer: Callable[[Array], Any],
         *,
-        chances: bool = False,
+        labels: Iterable[object] | None = None,
+        columns: int | None = None,
+        names: Sequence[str] = (),
+        chances: Callable[[Array], Any] | None = None,
+        worker: Sandboxed[Any] | None = None,
+        remote: Remote | None = None,
     ) -> None:
-        """``chances``: whether it gives probabilities."""
-        self.spec, self.columns, self.schema, self._has_chances = spec, columns, schema, chances
-        self.labels = None if labels is None else list(labels)
+        """``worker`` keeps the process in which it is; None: it is in this one. ``remote`` asks a service."""
+        self.spec, self.columns, self.worker, self._remote = spec, columns, worker, remote
+        self.schema: Schema = tuple(Column(name) for name in names)
+        self._names: Mapping[str, str] = {}  # of its labels, in the moot
+        self._framed, self._own_names, self._given = bool(names), list(names), list(names)
+        # Labels by column of probabilities.
+        self._columns = None if labels is None else self._labels(labels)
+        self.labels = self._columns
+        self._answer, self._chances = answer, chances
         # Asks it whole prompts, for so many seconds; None: it takes none.
         self.say: Callable[[Sequence[str], float], Sequence[Reply]] | None = None
+        if remote is not None and remote.takes_prompts:
+            self.say = remote.say
 
     def fit(self, schema: Schema, columns: int, dtype: str = "<f8") -> Alignment:
         """How inputs with this schema become what the model takes; MismatchError if they cannot."""
@@ -216,7 +202,7 @@ class ModelFacts:
         found: list[Answers] = ["numbers", "labels", "text"] if self.labels is None else ["labels"]
         if self.labels is None and self.say is not None:
             found = ["text", "labels", "numbers"]
-        return [*found, "probabilities"] if self.labels is not None and self._has_chances else found
+        return [*found, "probabilities"] if self.labels is not None and self._chances is not None else found
 
     def check_answers(self, answers: Answers) -> None:
         """MismatchError if the model cannot answer so: with labels, probabilities or numbers."""
@@ -241,44 +227,6 @@ class ModelFacts:
         """MismatchError if the model cannot take such columns, or give such answers."""
         self.fit(schema, columns, dtype)
         self.check_answers(answers)
-
-
-class Answered(NamedTuple):
-    """Answers to some rows: a label, a number or probabilities per row, and why rows have none."""
-
-    values: Sequence[Any] | Array
-    reason: str = ""
-    detail: str = ""
-
-
-class Model(ModelFacts):
-    """A function from rows to labels; what it answers is checked, and so is what it is asked."""
-
-    def __init__(
-        self,
-        spec: str,
-        answer: Callable[[Array], Any],
-        *,
-        labels: Iterable[object] | None = None,
-        columns: int | None = None,
-        names: Sequence[str] = (),
-        chances: Callable[[Array], Any] | None = None,
-        worker: Sandboxed[Any] | None = None,
-        remote: Remote | None = None,
-    ) -> None:
-        """``worker`` keeps the process in which it is; None: it is in this one. ``remote`` asks a service."""
-        self.worker, self._remote = worker, remote
-        super().__init__(
-            spec, None, columns, tuple(Column(name) for name in names), chances=chances is not None
-        )
-        self._names: Mapping[str, str] = {}  # of its labels, in the moot
-        self._framed, self._own_names, self._given = bool(names), list(names), list(names)
-        # Labels by column of probabilities.
-        self._columns = None if labels is None else self._labels(labels)
-        self.labels = self._columns
-        self._answer, self._chances = answer, chances
-        if remote is not None and remote.takes_prompts:
-            self.say = remote.say
 
     def during(self, wanted: Callable[[], bool]) -> AbstractContextManager[None]:
         """End a sandboxed model that is still at work when its answers are not wanted any more."""
@@ -377,7 +325,7 @@ class Model(ModelFacts):
         if answers == "labels":
             values = self.predict(X)
         elif answers == "numbers":
-            values = self.numbers(X)[:, 0]
+            values = self.numbers(X)
         elif answers == "text":
             values = self.texts(X)
         else:
@@ -401,14 +349,9 @@ class Model(ModelFacts):
                 raise ValueError(f"model {self.spec} must answer with texts: got {each!r:.60}")
         return [each if isinstance(each, str) else None for each in found]
 
-    def numbers(self, X: npt.ArrayLike, labels: Sequence[str] | None = None) -> Array:
-        """(row, 1): a number each; or, with ``labels``, (row, label): the levels of their probabilities.
-
-        Levels are -1 in a row of which the model finds none of the labels likely.
-        """
+    def numbers(self, X: npt.ArrayLike) -> Floats:
+        """One number a row; NaN where it gives none."""
         rows = np.asarray(X)
-        if labels is not None:
-            return self._levels(rows, labels)
         answers = self._one_a_row(self._called(self._answer, rows), len(rows))
         try:
             found = np.array([np.nan if each is None else each for each in answers], dtype=np.float64)
@@ -421,13 +364,7 @@ class Model(ModelFacts):
                 f"model {self.spec} must answer with numbers within -{LARGEST:g}..{LARGEST:g}: "
                 f"got {found[wrong][0]}"
             )
-        return found[:, None]
-
-    def _levels(self, rows: Array, labels: Sequence[str]) -> Array:
-        likely = self.probabilities(rows, labels)
-        unknown = np.isnan(likely).any(axis=1, keepdims=True)
-        levels = to_levels(np.where(unknown, 0.0, likely)).astype(np.int16)
-        return np.where(unknown, np.int16(-1), levels)
+        return found
 
     def probabilities(self, X: npt.ArrayLike, labels: Sequence[str]) -> Floats:
         """(row, label): how likely it finds these labels; NaN in a row of which it finds none likely."""
@@ -478,7 +415,7 @@ class Model(ModelFacts):
                     return answer(rows, self._given)  # type: ignore[call-arg]
                 return answer(given(rows, self._given, framed=self._framed))
         except Exception as error:
-            said = str(error) if isinstance(error, WorkerError) else told(error)
+            said = str(error) if isinstance(error, WorkerError) else error_text(error)
             raise ValueError(
                 f"model {self.spec} must answer {_described(rows)}: it failed with {said}"
             ) from error
@@ -508,10 +445,9 @@ class Model(ModelFacts):
         except ValueError as error:
             raise ValueError(f"model {self.spec} must answer with labels: {error}") from None
         texts = [None if label is None else self._names.get(label, label) for label in texts]
-        known = getattr(self, "labels", None)
-        strangers = (each for each in texts if known is not None and each is not None and each not in known)
-        stranger = next(strangers, None)
-        if known is not None and stranger is not None:
+        known = self.labels
+        stranger = next((each for each in texts if known and each is not None and each not in known), None)
+        if known and stranger is not None:
             raise ValueError(
                 f"model {self.spec} must answer with one of its labels {', '.join(known)}: got {stranger!r}"
             )

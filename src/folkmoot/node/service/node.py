@@ -8,10 +8,11 @@ common parts are here: frames find their motion, motions are heard of, put, take
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 
 from folkmoot import __version__
@@ -33,7 +34,6 @@ from folkmoot.node.service.admission import (
 )
 from folkmoot.node.service.archive import NodeArchive
 from folkmoot.node.service.asking import Asking, Wanted
-from folkmoot.node.service.early import Early
 from folkmoot.node.service.interface import (
     Checked,
     Column,
@@ -62,6 +62,7 @@ LEAST_FREE: Final = 256 << 20  # bytes of the disk that are left to others
 TEND_SECONDS: Final = 5.0
 MOST_INQUIRED: Final = 1000
 LOST: Final = "this node was started again before the rows had come: ask again"
+MOST_EARLY: Final = (32, 1 << 16)  # frames of a peer that overtook the announcement of their motion; bytes
 _HAVE: Final = 1  # the kind of frames that ask for what was lost
 _LONG: Final = (10, 14)  # announcements and labels: what grows with content is counted before it is read
 
@@ -72,33 +73,12 @@ class Node:
     Make it, call ``start`` once the transport can send, and ``stop`` before the storage is closed. All calls
     come from one thread, that of the transport's clock; ``put``, ``check`` and ``reload`` are coroutines.
 
-    Parameters
-    ----------
-    me : Identity
-        Name, key and certificate of the node.
-    storage : Storage
-        The node's storage; it was looked through (``open_storage``), and nobody else writes motions to it.
-    transport : Transport[bytes]
-        Its peers by the fingerprints of their certificates, a clock, and a thread for the model. The node
-        attaches itself.
-    archive : NodeArchive
-        Answers what is asked about stored motions, rosters and truths.
-    following : Following
-        The rosters that the node has gone through. ``Node.start`` calls its ``start``, and hands it frames of
-        the kinds ``messages.ROSTERS``, and who was reached; somebody else calls ``look_again``.
-    load : callable
-        Loads model, holdout and weights: at once, and again on ``reload``. A ValueError or OSError that it
-        raises comes out of the constructor, and of ``reload`` as a ValueError, and then the old ones stay.
-    hold : callable or None
-        Tells the transport with members of which rosters it speaks, the newest first. Also the digests of all
-        rosters that the node has gone through (``Mesh.hold``). Called at the start and when the roster in
-        force is another.
-    settings : Settings or None
-        None is ``Settings()``.
-    meter : Meter or None
-        Is told of motions that are over, and of answers of the model.
-    journal : Journal or None
-        Its log; None is one that tells errors alone.
+    - The storage was looked through (``open_storage``), and nobody else writes motions to it.
+    - The transport knows peers by the fingerprints of their certificates. The node attaches itself.
+    - ``start`` starts ``following`` and hands it frames about rosters; somebody else calls ``look_again``.
+    - ``load`` loads model, holdout and weights: at once, and again on ``reload``. A ValueError or OSError
+      that it raises comes out of the constructor, and of ``reload`` as a ValueError; the old ones stay.
+    - ``hold`` (``Mesh.hold``) is called at the start and when another roster is in force.
     """
 
     def __init__(
@@ -503,7 +483,7 @@ class Node:
         """Inputs and answers of its own model."""
         model = self._parts.own.model
         kinds = model.kinds()
-        columns = [Column(each.name, each.unit, each.low, each.high, each.kind) for each in model.schema]
+        columns = [Column(*msgspec.structs.astuple(each)) for each in model.schema]
         rules = list(dict.fromkeys(rule for kind in kinds for rule in RULES[kind]))
         return ModelFacts(model.labels, columns, model.columns, kinds, rules)
 
@@ -600,3 +580,25 @@ class Node:
         if labels is not None:  # what is too long cannot be in a motion
             labels = [label for label in labels if 1 <= len(label) <= LONGEST_LABEL][:MOST_LABELS]
         self._parts.send(peer, m.encode(m.Knows(None if labels is None else tuple(labels))))
+
+
+class Early:
+    """What peers said of motions that are not known here yet; of each peer the last, up to a bound."""
+
+    def __init__(self) -> None:
+        self._kept: defaultdict[bytes, deque[tuple[bytes, bytes]]] = defaultdict(deque)
+
+    def keep(self, peer: bytes, motion: bytes, frame: bytes) -> None:
+        """Keep a frame, and let go what is too much."""
+        kept = self._kept[peer]
+        kept.append((motion, frame))
+        while len(kept) > MOST_EARLY[0] or sum(len(each) for _, each in kept) > MOST_EARLY[1]:
+            kept.popleft()
+
+    def take(self, motion: bytes) -> list[tuple[bytes, bytes]]:
+        """The frames about a motion, with who sent them."""
+        found = []
+        for peer, kept in self._kept.items():
+            found += [(peer, frame) for name, frame in kept if name == motion]
+            self._kept[peer] = deque(each for each in kept if each[0] != motion)
+        return found

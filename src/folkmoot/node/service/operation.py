@@ -52,41 +52,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Operation:
-    """How ``folkmoot node run`` runs the node in a folder; all else stands in its ``node.toml``.
+    """How ``folkmoot node run`` runs the node in a folder; all else stands in its ``node.toml``."""
 
-    Parameters
-    ----------
-    folder : Path
-        The node's.
-    roster : Path or None
-        The roster, if not that of ``node.toml``.
-    listen : str or None
-        HOST:PORT where it waits for others, if not as in ``node.toml``.
-    page : str or None
-        HOST:PORT where it serves its page and HTTP besides the socket in its folder.
-    behind_tls : str or None
-        The name under which a proxy with TLS serves that page to others.
-    disk : int
-        Bytes that what it stores may take.
-    trust_pickle : bool
-        Whether a pickled model is loaded.
-    sandbox : bool
-        Whether a model in a file runs in a process that can do nothing but answer.
-    forget : bool
-        Whether it begins anew if its database is gone.
-    lies : callable or None
-        Puts a liar between the node and its transport; for tests and demonstrations.
-    """
-
-    folder: Path
-    roster: Path | None = None
-    listen: str | None = None
-    page: str | None = None
-    behind_tls: str | None = None
-    disk: int = DISK
-    trust_pickle: bool = False
-    sandbox: bool = True
-    forget: bool = False
+    folder: Path  # the node's
+    roster: Path | None = None  # who takes part, if not as in ``node.toml``
+    listen: str | None = None  # HOST:PORT where it waits for others, if not as in ``node.toml``
+    page: str | None = None  # HOST:PORT where it serves its page and HTTP besides the socket in its folder
+    behind_tls: str | None = None  # the name under which a proxy with TLS serves that page to others
+    disk: int = DISK  # bytes that what it stores may take
+    trust_pickle: bool = False  # whether a pickled model is loaded
+    sandbox: bool = True  # whether a model in a file runs in a process that can do nothing but answer
+    forget: bool = False  # whether it begins anew if its database is gone
+    # Puts a liar between the node and its transport; for tests and demonstrations.
     lies: Callable[[Transport[bytes], Identity, Roster], Transport[bytes]] | None = None
 
 
@@ -110,14 +87,8 @@ def run(given: Operation, journal: Journal | None = None) -> None:
 def own_of(given: Operation) -> Own:
     """Model, holdout and weights as ``node.toml`` names them now."""
     told = read_node_file(given.folder)
-    model = load_model(
-        told.chosen_model(),
-        allow=told.allow,
-        trust_pickle=given.trust_pickle,
-        schema=told.schema,
-        hidden=given.folder if given.sandbox else None,
-        labels=told.labels,
-    )
+    hidden = given.folder if given.sandbox else None
+    model = load_model(told.chosen_model(), trust_pickle=given.trust_pickle, hidden=hidden)
     holdout = Holdout() if told.holdout is None else read_holdout(told.holdout, model)
     if told.policy.validation_rows and holdout.rows is None:
         raise ValueError(

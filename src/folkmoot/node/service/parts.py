@@ -27,48 +27,28 @@ Hold: TypeAlias = Callable[[Sequence[Roster], Sequence[bytes]], None]
 
 @dataclass(frozen=True, eq=False)
 class Own:
-    """A node's private knowledge for its votes.
+    """A node's private knowledge for its votes."""
 
-    Parameters
-    ----------
-    model : Model
-        Answers inputs (``models.load_model``).
-    holdout : Holdout
-        Labelled rows that the model has not seen, or its answers to such rows (``holdout.read_holdout``).
-    weights : mapping of str to float
-        Weights of members' votes if this node asks for weights, by fingerprint, from a weights file. Without
-        one they follow from the truths that this node was told.
-    choose : {"own-model", "embedding", "same"}
-        How it chooses among proposed texts. A model that takes no prompts stays with its own text.
-    """
-
-    model: Model
+    model: Model  # answers inputs (``models.load_model``)
+    # Labelled rows that the model has not seen, or its answers to such rows (``holdout.read_holdout``).
     holdout: Holdout = field(default_factory=Holdout)
+    # What members' votes weigh where this node asks for weights, by fingerprint, from a weights file;
+    # with none they follow from the truths that this node was told.
     weights: dict[str, float] = field(default_factory=dict)
+    # How it chooses among proposed texts. A model that takes no prompts stays with its own text.
     choose: Choose = "own-model"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings that an operator may choose, and a test may replace.
+    """Settings that an operator may choose, and a test may replace."""
 
-    Parameters
-    ----------
-    policy : Policy
-        Which motions the node takes part in.
-    disk : int
-        Bytes that what it stores may take.
-    delta : float
-        Seconds that a frame takes at the most, while all is well. A larger one makes motions with a silent
-        member slower, and one that is too small may leave out slow members.
-    randbytes : callable
-        Gives so many secret random bytes.
-    """
-
-    policy: Policy = field(default_factory=Policy)
-    disk: int = DISK
+    policy: Policy = field(default_factory=Policy)  # which motions the node takes part in
+    disk: int = DISK  # bytes that what it stores may take
+    # Seconds that a frame takes at the most, while all is well. A larger one makes motions with a
+    # silent member slower, and one that is too small may leave out slow members.
     delta: float = DELTA
-    randbytes: Callable[[int], bytes] = os.urandom
+    randbytes: Callable[[int], bytes] = os.urandom  # gives so many secret random bytes
 
 
 @dataclass

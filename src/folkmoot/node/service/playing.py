@@ -97,9 +97,7 @@ class Playing:
         self._tell_over = over
         self._batch = batch
         self._inputs: Inputs | None = None
-        self._rows: dict[
-            int, Array
-        ] = {}  # by chunk, of texts for the choices, with validation rows for weights
+        self._rows: dict[int, Array] = {}  # inputs by chunk, for choices and for weights by nearness
         self._choosing = False
         self._busy: int | None = None  # the poll for which votes are being made
         self._cancel: Callable[[], None] | None = None
@@ -475,9 +473,7 @@ class Playing:
         inputs, header = self._inputs, self.header
         if inputs is None or self.motion.wanted != 0:
             return
-        for chunk, parts in self.parts.scheduler.so_far(self.name):
-            inputs.answered_partly(chunk, parts)
-        votes, reason = inputs.ballot()
+        votes, reason = inputs.ballot(self.parts.scheduler.so_far(self.name))
         if header.rows:
             order = bytes.fromhex(self._said.order) if header.asker == self.place else b""
             ballot = first_ballot(header, votes, inputs.places, order)

@@ -61,38 +61,6 @@ class Approval(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A node's conditions on the motions of others, and on its own.
 
-    Parameters
-    ----------
-    least_alpha : int or None
-        How many equal answers must win a round of a talk at least. None is f + 1, where f members may lie,
-        and never more than 6.
-    least_k : int or None
-        How many members must be asked in a round of a talk at least. None is 3, or all others where there
-        are fewer.
-    most_rounds : int
-        How many rounds a talk may have.
-    least_seconds : float
-        The shortest deadline.
-    most_inputs : int
-        How many inputs a motion may hold.
-    most_labels : int
-        How many labels it may name.
-    most_header_bytes : int
-        How long its header may be; it names every chunk of 256 KiB of inputs in 34 bytes.
-    known_labels : bool
-        Whether the node's own model must know at least one of the labels, if it says which it knows.
-    validation_rows : int
-        How many rows of its holdout the node shows in a motion by peer review, to those who may ask it. None
-        is shown twice.
-    askers : tuple of str or None
-        Names of the members that may ask; None are all.
-    motions_a_day, rows_a_day : int or None
-        What each of them may put in a day; None is any number.
-    members : mapping of str to Limits
-        The same for single members, instead.
-    approved : tuple of Approval
-        If there are any, only motions that one of them covers are played.
-
     Examples
     --------
     >>> from folkmoot.node.service.policy import Policy
@@ -106,20 +74,29 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Limits(motions_a_day=None, rows_a_day=9000)
     """
 
+    # How many equal answers must win a round of a talk at least. None is f + 1, where f members may
+    # lie, and never more than 6.
     least_alpha: Few | None = None
+    # How many members must be asked in a round of a talk at least. None is 3, or all others where there
+    # are fewer.
     least_k: Few | None = None
-    most_rounds: Annotated[int, Meta(ge=1, le=MOST_ROUNDS)] = 500
-    least_seconds: Annotated[float, Meta(ge=1, le=DAY)] = 2.0
-    most_inputs: Annotated[int, Meta(ge=1, le=MOST_INPUTS)] = MOST_INPUTS
-    most_labels: Annotated[int, Meta(ge=2, le=MOST_LABELS)] = 100
+    most_rounds: Annotated[int, Meta(ge=1, le=MOST_ROUNDS)] = 500  # how many rounds a talk may have
+    least_seconds: Annotated[float, Meta(ge=1, le=DAY)] = 2.0  # the shortest deadline
+    most_inputs: Annotated[int, Meta(ge=1, le=MOST_INPUTS)] = MOST_INPUTS  # how many inputs a motion may hold
+    most_labels: Annotated[int, Meta(ge=2, le=MOST_LABELS)] = 100  # how many labels it may name
+    # How long its header may be; it names every chunk of 256 KiB of inputs in 34 bytes.
     most_header_bytes: Annotated[int, Meta(ge=1000, le=1 << 23)] = 256 * 1024
+    # Whether the node's own model must know at least one of the labels, if it says which it knows.
     known_labels: bool = True
+    # How many rows of its holdout the node shows in a motion by peer review, to those who may ask it.
+    # No row is shown twice.
     validation_rows: Annotated[int, Meta(ge=0, le=MOST_ROWS)] = 0
-    askers: tuple[Name, ...] | None = None
+    askers: tuple[Name, ...] | None = None  # names of the members that may ask; None are all
+    # What each of them may put in a day; None is any number.
     motions_a_day: Many | None = None
     rows_a_day: Many | None = None
-    members: Mapping[Name, Limits] = {}
-    approved: tuple[Approval, ...] = ()
+    members: Mapping[Name, Limits] = {}  # the same for single members, instead
+    approved: tuple[Approval, ...] = ()  # if there are any, only motions that one of them covers are played
 
     @classmethod
     def read(cls, table: object, folder: Path = Path()) -> Policy:

@@ -26,54 +26,28 @@ Said = TypeVar("Said")  # the answers to the rows of a slice, such as ``voting.C
 
 @dataclass(frozen=True)
 class Answered(Generic[Said]):
-    """The outcome of a question.
+    """The outcome of a question."""
 
-    Parameters
-    ----------
-    parts : list
-        Answers to the slices, in the order of the rows.
-    trouble : str
-        How asking went wrong, if it did: then the parts after that are missing.
-    seconds : float
-        For how long the model was asked.
-    """
-
-    parts: list[Said]
-    trouble: str
-    seconds: float
+    parts: list[Said]  # what was said of the slices, in the order of the rows
+    trouble: str  # how asking went wrong, if it did: then the parts after that are missing
+    seconds: float  # for how long the model was asked
 
 
 @dataclass(eq=False)
 class Question(Generic[Said]):
-    """Something that the model is asked, such as votes on a chunk of inputs; as far as it has come.
+    """Something that the model is asked, such as votes on a chunk of inputs; as far as it has come."""
 
-    Parameters
-    ----------
-    motion : bytes
-        The name of the motion.
-    asker : bytes
-        The fingerprint of the member that put it, whose share of time it takes.
-    rows : int
-        How many there are.
-    ask : callable
-        ``ask(model, start, stop, wanted)`` asks about a slice of the rows, in the model's thread, and may
-        take one model for some slices and another for the rest. ``wanted()`` says whether an answer is still
-        wanted. An exception ends the question.
-    done : callable
-        Is given what came of it, in the node's thread; never called after ``Scheduler.cancel``.
-    of_model : bool
-        Whether the model is asked, and this is not another long job.
-    chunk : int
-        Which of the motion's inputs these are.
-    """
-
-    motion: bytes
-    asker: bytes
-    rows: int
+    motion: bytes  # the name of the motion
+    asker: bytes  # the fingerprint of the member that put it, whose share of time it takes
+    rows: int  # how many there are
+    # ``ask(model, start, stop, wanted)`` asks about a slice of the rows, in the model's thread, and may
+    # take one model for some slices and another for the rest. ``wanted()`` says whether an answer is
+    # still wanted. An exception ends the question.
     ask: Callable[[Model, int, int, Callable[[], bool]], Said]
+    # Is given what came of it, in the node's thread; never called after ``Scheduler.cancel``.
     done: Callable[[Answered[Said]], None]
-    of_model: bool = True
-    chunk: int = 0
+    of_model: bool = True  # whether the model is asked, and this is not another long job
+    chunk: int = 0  # which of the motion's inputs these are
     parts: list[Said] = field(default_factory=list, init=False)
     asked: int = field(default=0, init=False)
     seconds: float = field(default=0.0, init=False)
@@ -92,14 +66,8 @@ class _Asker:
 class Scheduler:
     """Asks the node's own model, in turn for all askers.
 
-    Parameters
-    ----------
-    model : Model
-        The model that it asks.
-    transport : Transport
-        Runs one slice at a time (``work``); its ``now`` measures them, in the model's thread.
-    meter : Meter or None
-        Is told of every question that was answered.
+    The transport runs one slice at a time (``work``); its ``now`` measures them, in the model's thread. The
+    meter is told of every question that was answered.
     """
 
     def __init__(self, model: Model, transport: Transport[Any], meter: Meter | None = None) -> None:
@@ -133,10 +101,10 @@ class Scheduler:
         """Run another long job of a motion in the same thread, in the same turn: ``parts`` has its result."""
         self.ask(Question(motion, asker, 1, lambda *_: job(), done, of_model=False))
 
-    def so_far(self, motion: bytes) -> list[tuple[int, list[Any]]]:
-        """Answers to questions that are not over: chunks and parts."""
+    def so_far(self, motion: bytes) -> dict[int, list[Any]]:
+        """Answers to questions that are not over, by chunk."""
         tasks = [task for asker in self._askers.values() for task in asker.tasks if task.motion == motion]
-        return [(task.chunk, task.parts) for task in tasks if task.of_model and task.parts]
+        return {task.chunk: task.parts for task in tasks if task.of_model}
 
     def cancel(self, motion: bytes) -> None:
         """Nothing more is wanted for a motion; if the model was still to be asked, it was late."""

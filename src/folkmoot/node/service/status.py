@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from folkmoot.arrays import Ints
-from folkmoot.node.account import likeliest
+from folkmoot.node.ballots import likeliest, shares_of
 from folkmoot.node.review import ballots_of, reviewed
 from folkmoot.node.service.asking import Wanted
 from folkmoot.node.service.interface import Live, MotionStatus
@@ -16,7 +14,6 @@ from folkmoot.node.service.playing import Playing
 from folkmoot.node.session.header import Header
 from folkmoot.node.session.statement import Kind
 from folkmoot.node.session.terms import Terms
-from folkmoot.votes import NO_VOTE
 
 WAITS = "waiting"
 
@@ -116,11 +113,7 @@ def _first_votes(playing: Playing) -> Ints | None:
 
 def shares(terms: Terms, votes: Ints) -> dict[str, float]:
     """Of all votes, the share of each label that has any."""
-    known = votes[votes != NO_VOTE]
-    if not len(known):
-        return {}
-    many = np.bincount(known.astype(np.int64), minlength=len(terms.labels))
-    return {terms.labels[i]: round(int(many[i]) / len(known), 6) for i in np.flatnonzero(many).tolist()}
+    return {terms.labels[i]: share for i, share in shares_of(votes).items()}
 
 
 def undecided_of(header: Header, answer: bytes | None) -> int:

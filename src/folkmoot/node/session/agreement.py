@@ -10,10 +10,10 @@ from enum import Enum
 from typing import Protocol
 
 from folkmoot.node.session.book import Book
-from folkmoot.node.session.frames import Body, Reveal
+from folkmoot.node.session.frames import Body, Part, Reveal
 from folkmoot.node.session.sets import most_bytes, value_of
 from folkmoot.node.session.speaker import Speaker
-from folkmoot.node.session.statement import NIL, NO_ROUND, Kind, Said
+from folkmoot.node.session.statement import NIL, NO_ROUND, Kind, Quorum, Said
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Pace:
 
 
 class Source(Protocol):
-    """The parts of sets: commitments in stage 0, reveals in stage 1."""
+    """What sets are made of: commitments in stage 0, reveals in stage 1, successors of a roster."""
 
     since: dict[int, float]  # by member, since when its statement is held
 
@@ -49,14 +49,17 @@ class Source(Protocol):
     def holds(self, body: bytes) -> bool:
         """Whether all that the set names is held."""
 
-    def lacks(self, body: bytes) -> list[int]:
+    def lacks(self, body: bytes) -> list[int]:  # noqa: ARG002
         """Members that could be in it, and are not."""
+        return []
 
-    def of(self, member: int) -> list[Said | Reveal]:
+    def of(self, member: int) -> list[Said | Reveal]:  # noqa: ARG002
         """The part of a member, to be passed on."""
+        return []
 
-    def is_gone(self, member: int) -> bool:
+    def is_gone(self, member: int) -> bool:  # noqa: ARG002
         """Whether a member has said that it takes no part, and has not committed after all."""
+        return False
 
 
 class _Verdict(Enum):
@@ -78,7 +81,7 @@ class Agreement:
         self.bodies: dict[bytes, bytes] = {}  # by value
         self.round = 0
         self.decided: bytes | None = None  # a value
-        self.certificate: tuple[Said, ...] = ()  # precommits of a quorum in one round
+        self.certificate: tuple[Said, ...] = ()  # precommits of a quorum in one round, by place
         self.started: float | None = None
         self._entered = opened
         self._prevoted_since: float | None = None  # when a quorum had prevoted anything in this round
@@ -97,6 +100,12 @@ class Agreement:
         self.book.round[self.poll, self.stage] = self.round
 
     # What is held
+
+    @property
+    def quorum(self) -> Quorum:
+        """What shows to others that the value is decided."""
+        signed = tuple((said.member, said.signature) for said in self.certificate[: self.members.quorum])
+        return Quorum(self.certificate[0].round, signed)
 
     def add_body(self, body: bytes) -> bool:
         """Keep a set that somebody has proposed or voted for; False if nobody has, or it is too long."""
@@ -172,7 +181,7 @@ class Agreement:
         body = self.bodies.get(value)
         return body if body is not None and self.source.holds(body) else None
 
-    def _parts(self, body: bytes) -> list[Said | Body | Reveal]:
+    def _parts(self, body: bytes) -> list[Part]:
         return [Body(self.poll, self.stage, body)]
 
     # The rules
@@ -401,3 +410,17 @@ class Agreement:
                 if self._body(value) is None:
                     found[value] = sorted(self.book.tally(self._slot(kind, number))[value])
         return found
+
+
+class Stages:
+    """What is decided by one agreement after the other: a poll, or a change of the roster."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.agreements: list[Agreement] = []  # those that have begun
+        self.reveals: dict[int, Reveal] = {}  # of agreed commitments, by member
+
+    @property
+    def stage(self) -> Agreement:
+        """The one that goes on, or was the last."""
+        return self.agreements[-1]

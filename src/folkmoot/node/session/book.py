@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from folkmoot.node.session.frames import MARK
-from folkmoot.node.session.statement import NIL, Digest, Kind, Members, Said, Slot, Verify
+from folkmoot.node.session.statement import NIL, Digest, Kind, Members, Said, Slot
 
 _AHEAD: Final = 32  # rounds beyond a member's own of which it keeps statements
 _KEPT: Final = 2  # values for one slot that are kept of whoever says more, unless others say them, too
@@ -22,14 +22,6 @@ class Evidence(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fiel
     motion: Digest
     one: Said
     other: Said
-
-    def check(self, verify: Verify) -> None:
-        """ValueError unless it proves that its member lied."""
-        if not contradict(self.one, self.other):
-            raise ValueError("evidence must be two statements that contradict each other")
-        for said in (self.one, self.other):
-            if not verify(said.member, said.words(self.motion), said.signature):
-                raise ValueError("evidence must be signed by whom it is against")
 
 
 def contradict(one: Said, other: Said) -> bool:

@@ -4,40 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, Protocol
+from collections.abc import Iterator, Sequence
+from typing import Final
 
-from folkmoot.node.session.agreement import Agreement
+from folkmoot.node.session.agreement import Agreement, Stages
 from folkmoot.node.session.book import Book
-from folkmoot.node.session.frames import MARK, Body, Have, Reveal
+from folkmoot.node.session.frames import MARK, Body, Have, Part
 from folkmoot.node.session.speaker import Speaker
 from folkmoot.node.session.statement import NO_ROUND, Kind, Said
 
 MOST_BYTES = 1 << 20  # of the sets and votes in a reply
 MOST_STATEMENTS = 6  # in a reply, per member
 _SLOWEST: Final = 8  # times the first pause between two requests
-
-Part = Said | Body | Reveal
-
-
-class Deciding(Protocol):
-    """The agreement asked about: a poll, or a change of the roster."""
-
-    @property
-    def number(self) -> int:
-        """Which poll it is."""
-
-    @property
-    def agreements(self) -> Sequence[Agreement]:
-        """By stage, those that have begun."""
-
-    @property
-    def stage(self) -> Agreement:
-        """The one that goes on, or was the last."""
-
-    @property
-    def reveals(self) -> Mapping[int, Reveal]:
-        """Of agreed commitments, by member."""
 
 
 class Desk:
@@ -97,7 +75,7 @@ class Desk:
         usual = min(last + pause, self._asked_at + _SLOWEST * longest)
         return min([usual, *self._hurried.values()])
 
-    def ask(self, poll: Deciding, now: float) -> None:
+    def ask(self, poll: Stages, now: float) -> None:
         """Have(stage, round, marks), first to all, then to the proposer and three others"""
         have = request(self._book, poll)
         due = [peer for peer, when in self._hurried.items() if when <= now]
@@ -117,7 +95,7 @@ class Desk:
                 self._speaker.put(to, have)
         self._asked_at, self._asked = now, self._asked + 1
 
-    def fetch(self, poll: Deciding) -> None:
+    def fetch(self, poll: Stages) -> None:
         """Ask once for the set of a proposal, and once of f + 1 who voted for a set that did not come."""
         for value, holders in poll.stage.lacking().items():
             many = min(len(holders), self._faults + 1)
@@ -127,7 +105,7 @@ class Desk:
                 for to in sorted(holders, key=lambda i: (i - self._me) % self._n)[:many]:
                     self._speaker.put(to, have)
 
-    def help(self, polls: Sequence[Deciding], peer: int, have: Have, now: float) -> None:
+    def help(self, polls: Sequence[Stages], peer: int, have: Have, now: float) -> None:
         """Reply with what is lacking: bounded, and not more often than a frame takes."""
         if len(have.marks) > MARK * 64 * self._n or len(have.marks) % MARK:
             raise ValueError("a request must have whole marks, and not too many")
@@ -139,14 +117,14 @@ class Desk:
             self._speaker.send(peer, parts)
 
 
-def request(book: Book, poll: Deciding) -> Have:
+def request(book: Book, poll: Stages) -> Have:
     """Ask for what this member lacks at the place where it is."""
     stage = poll.stage
     marks = b"".join(sorted(mark for mark, _ in _marked(book, _held(book, poll, stage, stage.round))))
     return Have(book.motion, poll.number, stage.stage, stage.round, marks)
 
 
-def reply(book: Book, polls: Sequence[Deciding], have: Have) -> list[Part]:
+def reply(book: Book, polls: Sequence[Stages], have: Have) -> list[Part]:
     """Frames that the sender of a ``Have`` lacks and this member holds, as much as fits."""
     if have.poll >= len(polls) or have.stage >= len(polls[have.poll].agreements):
         return []
@@ -173,7 +151,7 @@ def reply(book: Book, polls: Sequence[Deciding], have: Have) -> list[Part]:
     return found
 
 
-def _outcome(poll: Deciding, stage: Agreement) -> Iterator[Part]:
+def _outcome(poll: Stages, stage: Agreement) -> Iterator[Part]:
     """What was decided: the quorum of precommits, the set, and the reveals in it."""
     yield from stage.certificate
     if stage.decided is not None:
@@ -182,7 +160,7 @@ def _outcome(poll: Deciding, stage: Agreement) -> Iterator[Part]:
         yield from poll.reveals.values()
 
 
-def _held(book: Book, poll: Deciding, stage: Agreement, number: int) -> Iterator[Part]:
+def _held(book: Book, poll: Stages, stage: Agreement, number: int) -> Iterator[Part]:
     """All of a stage from a round on, with the sets and the prevotes that it rests on."""
     if stage.stage == 0:
         yield from book.all_of((Kind.COMMIT, poll.number, 0, 0))

@@ -6,7 +6,7 @@ In a talk, ``Ask`` and ``Answer`` are all there is besides.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 
@@ -42,6 +42,9 @@ class Reveal(_Frame, frozen=True):
     member: Place
     salt: Salt
     votes: Votes
+
+
+Part: TypeAlias = Said | Body | Reveal
 
 
 class Told(_Frame, frozen=True, tag=0):
@@ -126,23 +129,24 @@ def read_stored(record: bytes) -> Told | Secret:
     return Told(found.motion, found.said, found.bodies, found.reveals)
 
 
-def split(motion: bytes, parts: Iterable[Said | Body | Reveal]) -> Iterator[Told]:
+def told_of(motion: bytes, parts: Iterable[Part]) -> Told:
+    """One frame, however long, that carries all of these."""
+    sorts: tuple[list[Any], ...] = [], [], []
+    for part in parts:
+        sorts[0 if isinstance(part, Said) else 1 if isinstance(part, Body) else 2].append(part)
+    return Told(motion, *map(tuple, sorts))
+
+
+def split(motion: bytes, parts: Iterable[Part]) -> Iterator[Told]:
     """Frames of bounded size that carry all of these."""
-    said: list[Said] = []
-    bodies: list[Body] = []
-    reveals: list[Reveal] = []
+    some: list[Part] = []
     size = 0
     for part in parts:
         bulk = part.body if isinstance(part, Body) else part.votes if isinstance(part, Reveal) else b""
-        if size and (size + len(bulk) > _FULL or len(said) + len(bodies) + len(reveals) == MOST_PARTS):
-            yield Told(motion, tuple(said), tuple(bodies), tuple(reveals))
-            said, bodies, reveals, size = [], [], [], 0
+        if some and (size + len(bulk) > _FULL or len(some) == MOST_PARTS):
+            yield told_of(motion, some)
+            some, size = [], 0
         size += len(bulk) + _AROUND
-        if isinstance(part, Said):
-            said.append(part)
-        elif isinstance(part, Body):
-            bodies.append(part)
-        else:
-            reveals.append(part)
-    if size:
-        yield Told(motion, tuple(said), tuple(bodies), tuple(reveals))
+        some.append(part)
+    if some:
+        yield told_of(motion, some)

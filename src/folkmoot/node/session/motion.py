@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final
 
 from folkmoot.node.answer import answer_of, digest_of
@@ -35,27 +35,11 @@ from folkmoot.node.session.frames import Answer, Ask, Have, Secret, Told, read, 
 from folkmoot.node.session.header import Header, motion_of
 from folkmoot.node.session.poll import Poll
 from folkmoot.node.session.speaker import Outbox, Speaker
-from folkmoot.node.session.statement import NIL, Kind, Members, Said, Sign, Verify
+from folkmoot.node.session.statement import NIL, Kind, Members, Said, Sign
 from folkmoot.node.session.talk import Talk
 
 _QUICK: Final = 250_000  # votes: with more, the answer may take longer than 50 ms
 _REMEMBERED: Final = 1 << 13  # signatures: of twice as many commitments as a moot has members
-
-
-def _remembering(verify: Verify) -> Verify:
-    """The same, without the work where it was done before: a commitment comes alone and in sets."""
-    known: dict[tuple[int, bytes, bytes], bool] = {}
-
-    def verified(member: int, words: bytes, signature: bytes) -> bool:
-        what = member, words, signature
-        found = known.get(what)
-        if found is None:
-            if len(known) >= _REMEMBERED:
-                known.clear()
-            found = known[what] = verify(member, words, signature)
-        return found
-
-    return verified
 
 
 def _spoken_of(peer: int, told: Told, polls: int) -> Iterator[tuple[int, int]]:
@@ -80,7 +64,8 @@ class Motion:
         For a talk: ``seed`` are secret random bytes that say whom it asks, and ``holdout`` is how many rows
         that it held out its own model had right, and how many these are.
         """
-        members = replace(members, verify=_remembering(members.verify))
+        # A commitment comes alone and in sets: its signature is verified once.
+        members = replace(members, verify=lru_cache(_REMEMBERED)(members.verify))
         self.header, self.members, self.me = header, members, me
         self.name = motion_of(header.encoded())
         self.book = Book(self.name, members, header.polls)

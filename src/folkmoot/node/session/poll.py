@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from typing import Final
 
-from folkmoot.node.session.agreement import Agreement, Pace
+from folkmoot.node.session.agreement import Agreement, Pace, Source, Stages
 from folkmoot.node.session.book import Book
 from folkmoot.node.session.frames import Reveal, Secret
 from folkmoot.node.session.sets import (
@@ -29,19 +29,18 @@ from folkmoot.node.session.statement import NO_ROUND, Kind, Said, commitment
 HELD_UP: Final = 3
 
 
-class CommitmentSource:
+class CommitmentSource(Source):
     """The commitments that a member holds, as sets of stage 0."""
 
     def __init__(self, poll: int, book: Book, me: int) -> None:
-        self.since: dict[int, float] = {}
+        self.since = {}
         self.refused: set[int] = set()  # who takes no part, so that nobody waits for it
         self._poll, self._book, self._me = poll, book, me
         self._read: dict[bytes, Commitments | None] = {}
 
-    def note(self, now: float) -> None:
-        """Remember since when each commitment is held."""
-        for said in self._book.all_of(self._slot):
-            self.since.setdefault(said.member, now)
+    def held(self) -> set[int]:
+        """Members with commitments."""
+        return {said.member for said in self._book.all_of(self._slot)}
 
     @property
     def _slot(self) -> tuple[int, int, int, int]:
@@ -113,18 +112,17 @@ class CommitmentSource:
         ]
 
 
-class RevealSource:
+class RevealSource(Source):
     """The reveals of agreed commitments that a member holds, as sets of stage 1."""
 
     def __init__(self, agreed: Commitments, value: bytes, book: Book, reveals: dict[int, Reveal]) -> None:
-        self.since: dict[int, float] = {}
+        self.since = {}
         self._agreed, self._value, self._book, self._reveals = agreed, value, book, reveals
         self._expected = agreed.members
 
-    def note(self, now: float) -> None:
-        """Remember since when each reveal is held."""
-        for member in self._reveals:
-            self.since.setdefault(member, now)
+    def held(self) -> set[int]:
+        """Members with reveals."""
+        return {*self._reveals}
 
     def makeable(self) -> bool:
         """All but f of the agreed members revealed."""
@@ -161,26 +159,22 @@ class RevealSource:
         found = self.read(body)
         return [] if found is None else sorted(set(self._expected) - set(found.members))
 
-    def is_gone(self, _member: int) -> bool:
-        """Of those in the set nobody has: all committed."""
-        return False
-
     def of(self, member: int) -> list[Said | Reveal]:
         """The reveal of a member."""
         return [self._reveals[member]] if member in self._reveals else []
 
 
-class Poll:
+class Poll(Stages):
     """One member's part in a poll. ``table`` is what it brings: the votes of all who revealed, by member."""
 
     def __init__(
         self, number: int, before: bytes, *, pace: Pace, opened: float, book: Book, speaker: Speaker,
         is_ballot: Callable[[int, bytes], bool],
     ) -> None:  # fmt: skip
-        self.number, self.before, self.pace, self.opened = number, before, pace, opened
+        super().__init__(number)
+        self.before, self.pace, self.opened = before, pace, opened
         self.book, self.speaker = book, speaker
         self.secret: Secret | None = None
-        self.reveals: dict[int, Reveal] = {}  # of agreed commitments
         self.commitments = CommitmentSource(number, book, speaker.me)
         self.agreed: Commitments | None = None
         self.table: dict[int, bytes] | None = None
@@ -194,11 +188,6 @@ class Poll:
             )
         ]  # fmt: skip
         self._source: RevealSource | None = None
-
-    @property
-    def stage(self) -> Agreement:
-        """The agreement that goes on, or was the last."""
-        return self.agreements[-1]
 
     @property
     def has_committed(self) -> bool:
@@ -289,14 +278,12 @@ class Poll:
     def _note(self, now: float) -> None:
         """Remember what is new, and pass on once what came late."""
         source = self._source or self.commitments
-        before = set(source.since)
-        source.note(now)
-        stage = self.stage
+        new = source.held() - source.since.keys()
+        source.since |= dict.fromkeys(sorted(new), now)
+        stage, me = self.stage, {self.speaker.me}
         if stage.is_late(now):
-            for member in sorted(set(source.since) - before - {self.speaker.me}):
-                for to in sorted(
-                    {stage.proposer(stage.round), stage.proposer(stage.round + 1)} - {self.speaker.me}
-                ):
+            for member in sorted(new - me):
+                for to in sorted({stage.proposer(stage.round), stage.proposer(stage.round + 1)} - me):
                     self.speaker.send(to, source.of(member))
 
     def due(self, now: float) -> float | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from folkmoot.node.session.book import Book
-from folkmoot.node.session.frames import Answer, Ask, Body, Have, Reveal, Secret, Told, encoded, split
+from folkmoot.node.session.frames import Answer, Ask, Have, Part, Secret, encoded, split, told_of
 from folkmoot.node.session.statement import NO_ROUND, Kind, Said, Sign, Slot, words
 
 
@@ -37,8 +37,8 @@ class Speaker:
         value: bytes,
         *,
         just: int = NO_ROUND,
-        store: Iterable[Said | Body | Reveal] = (),
-        send: Iterable[Said | Body | Reveal] = (),
+        store: Iterable[Part] = (),
+        send: Iterable[Part] = (),
     ) -> bool:
         """Say it to all, with what they may need beside it; False if it has said something there before.
 
@@ -54,26 +54,15 @@ class Speaker:
         self.send(None, (said, *send))
         return True
 
-    def store(self, parts: Iterable[Said | Body | Reveal]) -> None:
+    def store(self, parts: Iterable[Part]) -> None:
         """Keep it in the journal, in one record."""
-        said: list[Said] = []
-        bodies: list[Body] = []
-        reveals: list[Reveal] = []
-        for part in parts:
-            if isinstance(part, Said):
-                said.append(part)
-            elif isinstance(part, Body):
-                bodies.append(part)
-            else:
-                reveals.append(part)
-        told = Told(self.motion, tuple(said), tuple(bodies), tuple(reveals))
-        self.outbox.records.append(encoded(told))
+        self.outbox.records.append(encoded(told_of(self.motion, parts)))
 
     def store_secret(self, secret: Secret) -> None:
         """Keep votes and salt, before anybody is told the commitment to them."""
         self.outbox.records.append(encoded(secret))
 
-    def send(self, to: int | None, parts: Iterable[Said | Body | Reveal]) -> None:
+    def send(self, to: int | None, parts: Iterable[Part]) -> None:
         """Send, after what is to be stored was stored."""
         self.outbox.frames.extend((to, encoded(told)) for told in split(self.motion, parts))
 

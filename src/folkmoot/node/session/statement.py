@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Annotated, Final, TypeAlias
@@ -22,6 +22,7 @@ Place: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=MOST_MEMBERS)]
 Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=16)]
 Round: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=MOST_ROUND)]
 Just: TypeAlias = Annotated[int, msgspec.Meta(ge=-1, lt=MOST_ROUND)]
+Signatures: TypeAlias = tuple[tuple[Place, Signature], ...]  # by place
 Slot: TypeAlias = tuple[int, int, int, int]  # kind, poll, stage, round
 Sign: TypeAlias = Callable[[bytes], bytes]
 Verify: TypeAlias = Callable[[int, bytes, bytes], bool]  # member, words, signature
@@ -112,6 +113,35 @@ class Members:
     def least(self) -> int:
         """How many are there although all that may lie are silent: n - f."""
         return self.n - self.faults
+
+
+@dataclass(frozen=True)
+class Quorum:
+    """Precommits of just a quorum to one value, all of one round."""
+
+    round: Round
+    precommits: Signatures
+
+    def check(
+        self,
+        members: Members,
+        motion: bytes,
+        stage: tuple[int, int],
+        value: bytes,
+        what: str,
+        names: Sequence[str],
+    ) -> None:
+        """ValueError unless these members signed them in a (poll, stage); ``what`` is what was decided."""
+        places = [place for place, _ in self.precommits]
+        if len(places) != members.quorum or places != sorted({*places}) or places[-1] >= members.n:
+            raise ValueError(
+                f"{what} must have the precommits of {members.quorum} different members in order: "
+                f"got {len(places)}"
+            )
+        slot = (Kind.PRECOMMIT, *stage, self.round)
+        for place, signature in self.precommits:
+            if not members.verify(place, words(motion, place, slot, NO_ROUND, value), signature):
+                raise ValueError(f"{what}: the precommit of {names[place]} does not hold")
 
 
 def most_faults(n: int) -> int:

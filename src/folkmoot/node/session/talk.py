@@ -15,8 +15,8 @@ from typing import Final
 
 import numpy as np
 
-from folkmoot.arrays import Colours, Ints
-from folkmoot.node.ballots import Ballots
+from folkmoot.arrays import Classes, Ints
+from folkmoot.node.ballots import Ballots, shares_of
 from folkmoot.node.session.frames import Answer, Ask
 from folkmoot.node.session.speaker import Speaker
 from folkmoot.node.session.terms import LOCAL, Terms
@@ -64,7 +64,7 @@ class Talk:
         self._packed: bytes | None = None
         self._asked: list[int] = []
         self._waiting: set[int] = set()
-        self._answers: dict[int, Colours] = {}
+        self._answers: dict[int, Classes] = {}
         self._quiet: set[int] = set()  # who was silent when last asked: nobody waits for them
         self._often = [0] * self.n  # answers given to each
         self._heard = False  # has anybody answered?
@@ -85,7 +85,7 @@ class Talk:
     @property
     def colours(self) -> Ints:
         """Its present colours."""
-        return self._opinions.colours.astype(np.int64)
+        return self._opinions.answers.astype(np.int64)
 
     @property
     def over(self) -> bool:
@@ -133,7 +133,7 @@ class Talk:
         if self._often[peer] > 2 * self.terms.rounds + _TO_SPARE:
             return
         if self._packed is None:
-            self._packed = self._form.pack(self._opinions.colours.astype(np.int64))
+            self._packed = self._form.pack(self._opinions.answers.astype(np.int64))
         self._speaker.put(peer, Answer(self._speaker.motion, ask.round, self._packed))
 
     def heard(self, peer: int, answer: Answer) -> None:
@@ -149,7 +149,7 @@ class Talk:
 
     def _react(self, now: float) -> None:
         """Let the rule say what follows from the answers."""
-        before = self._opinions.colours.copy()
+        before = self._opinions.answers.copy()
         if self._answers:
             self._heard = True
             answered = list(self._answers)
@@ -164,12 +164,9 @@ class Talk:
             self._opinions.react(won)
             self._packed = None
         votes = np.concatenate([*self._answers.values(), np.zeros(0, dtype=np.int8)])
-        known = votes[votes != NO_VOTE]
-        many = np.bincount(known, minlength=1) / max(len(known), 1)
-        shares = {i: round(float(many[i]), 6) for i in np.flatnonzero(many).tolist()}
-        changed = int((self._opinions.colours != before).sum())
+        changed = int((self._opinions.answers != before).sum())
         heard = tuple(sorted(self._answers))
-        self.past.append(Past(self.round, now, tuple(self._asked), heard, changed, shares))
+        self.past.append(Past(self.round, now, tuple(self._asked), heard, changed, shares_of(votes)))
         del self.past[:-MOST_PAST]
         self._asked, self._waiting = [], set()
         self.round += 1

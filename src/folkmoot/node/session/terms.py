@@ -9,7 +9,8 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_type
 import msgspec
 
 from folkmoot import checks
-from folkmoot.protocols import PROTOCOLS, SnowProtocol, named_protocol
+from folkmoot.protocols.naming import PROTOCOLS, named_protocol
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.protocols.thresholds import StrongConfidence
 
 Answers: TypeAlias = Literal["labels", "probabilities", "numbers", "text"]
@@ -43,38 +44,6 @@ Label: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_
 class Terms(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """On which terms members vote.
 
-    Parameters
-    ----------
-    answers : {"labels", "probabilities", "numbers", "text"}
-        The kind of answer to an input. Texts are proposals, and final votes choose among them.
-    labels : tuple of str
-        The possible answers; none for numbers and texts.
-    rule : str
-        The public aggregation, one of ``RULES``. Default: the first of these.
-    weights : tuple of int
-        One per member: for the rule "weighted", or what its answers count for in a talk.
-    least : int
-        How many first votes a label needs. 0 is f + 1.
-    coin : bool
-        Whether a tie is settled by the hash of the agreed commitments.
-    believe : {"all", "own"}
-        With "own" each member casts a final vote after it has seen all first votes. Final votes are counted
-        by plurality, numbers by their median.
-    rows : int
-        How many validation rows each member may show, for final votes by peer review.
-    protocol : {"", "slush", "snowflake", "snowball"}
-        The rule by which members talk before their final votes; "" is no talk.
-    k, alpha, beta, rounds : int
-        The talk: k others are asked in a round, and ``alpha`` equal answers win it. 0 is the least majority
-        of k, "local" lets each member take its own threshold. Protocols that decide do so after ``beta``
-        rounds.
-    step : float
-        The grid that numbers are on.
-    seconds : float
-        The deadline, after which the asker does not wait any more.
-    window_share : float
-        How much of the seconds slow models have to vote, in all polls together.
-
     Examples
     --------
     >>> from folkmoot.node.session.terms import Terms
@@ -85,27 +54,35 @@ class Terms(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
     folkmoot.checks.ArgumentError: rows must be given with believe='own', and only with it: got rows=5
     """
 
+    # The kind of answer to an input. Texts are proposals, and final votes choose among them.
     answers: Answers = "labels"
-    labels: tuple[Label, ...] = ()
-    rule: str = ""
+    labels: tuple[Label, ...] = ()  # the possible answers; none for numbers and texts
+    rule: str = ""  # the public aggregation, one of ``RULES``. Default: the first of these.
+    # One per member: for the rule "weighted", or what its answers count for in a talk.
     weights: tuple[int, ...] = ()
-    least: int = 0
-    coin: bool = False
+    least: int = 0  # how many first votes a label needs. 0 is f + 1.
+    coin: bool = False  # whether a tie is settled by the hash of the agreed commitments
+    # With "own" each member casts a final vote after it has seen all first votes. Final votes are
+    # counted by plurality, numbers by their median.
     believe: Believe = "all"
-    rows: int = 0
-    protocol: str = ""
+    rows: int = 0  # how many validation rows each member may show, for final votes by peer review
+    protocol: str = ""  # the rule by which members talk before their final votes; "" is no talk
+    # The talk: k others are asked in a round, and ``alpha`` equal answers win it. 0 is the least
+    # majority of k, "local" lets each member take its own threshold. Protocols that decide do so after
+    # ``beta`` rounds.
     k: int = checks.DEFAULT_K
     alpha: int | Literal["local"] = 0
     beta: int = 20
     rounds: int = 50
-    step: float = STEP
-    seconds: float = 60.0
-    window_share: float = WINDOW
+    step: float = STEP  # the grid that numbers are on
+    seconds: float = 60.0  # the deadline, after which the asker does not wait any more
+    window_share: float = WINDOW  # how much of the seconds slow models have to vote, in all polls together
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Terms:
         """Terms by the names of their fields, as people type them; ArgumentError if one is none.
 
+        >>> from folkmoot.node.session.terms import Terms
         >>> Terms.of({"labels": ["no", "yes"], "coin": True}).labels
         ('no', 'yes')
         >>> Terms.of({"coin": 3})

@@ -81,14 +81,13 @@ class AuditLog:
             (last,) = self._db.one("SELECT max(seq) FROM audit")
             (link,) = self._db.one("SELECT link FROM audit WHERE seq = ?", last - most)
             self._db.change("DELETE FROM audit WHERE seq <= ?", last - most)
-            self._db.change("INSERT OR REPLACE INTO meta VALUES ('audit', ?)", link)
-            self._db.change("INSERT OR REPLACE INTO meta VALUES ('audit first', ?)", last - most + 1)
+            self._db.keep("audit", link)
+            self._db.keep("audit first", last - most + 1)
 
     def base(self) -> tuple[int, bytes]:
         """The number of the first entry that was not let go, and the link before it."""
-        first = self._db.one("SELECT value FROM meta WHERE key = 'audit first'")
-        link = self._db.one("SELECT value FROM meta WHERE key = 'audit'")
-        return (1, START) if first is None or link is None else (first[0], link[0])
+        first, link = self._db.kept("audit first"), self._db.kept("audit")
+        return (1, START) if first is None or link is None else (first, link)
 
     def head(self) -> tuple[int, str]:
         """The number of the last entry and its link, in hexadecimal; 0 and "" if there is none."""

@@ -79,23 +79,9 @@ DELETE FROM consents;
 DELETE FROM successors WHERE name NOT IN (SELECT name FROM adopted)
 """
 _GONE: Final = (
-    "voted",
-    "commits",
-    "closes",
-    "series",
-    "opened",
-    "invitations",
-    "models",
-    "adoptions",
-    "ballots",
-    *CHILDREN,
-    "motions",
-    "seals",
-    "changes",
-    "agreed",
-    "roster_evidence",
-    "asked",
-)
+    "voted", "commits", "closes", "series", "opened", "invitations", "models", "adoptions", "ballots",
+    *CHILDREN, "motions", "seals", "changes", "agreed", "roster_evidence", "asked",
+)  # fmt: skip
 
 
 class DamagedError(ValueError):
@@ -179,8 +165,8 @@ class Database:
         """The number of rows that a statement has changed."""
         return self._db.execute(query, values).rowcount
 
-    def number(self, key: str) -> int | None:
-        """A number that is kept under a name."""
+    def kept(self, key: str) -> Any:
+        """What is kept under a name; None if nothing is."""
         try:
             row = self.one("SELECT value FROM meta WHERE key = ?", key)
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:

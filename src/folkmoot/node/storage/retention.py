@@ -27,50 +27,33 @@ def until(header: Header) -> float:
 
 
 @dataclass(frozen=True)
-class Care:
-    """Work to be done about the disk."""
-
-    prune_to: int | None  # bytes that the database may still use; None: nothing need go
-    room: bool  # may a new motion be stored?
-
-
-@dataclass(frozen=True)
 class Watermarks:
     """When old motions go, and when new ones are refused: both before the disk is full.
-
-    Parameters
-    ----------
-    most : int
-        Bytes that the database may use. From nine tenths of it on old motions go, until it is at eight.
-    least_free : int
-        Bytes of the disk that are left to others. Below twice as many old motions go, so that their room is
-        used again; below that no new ones are stored.
 
     Examples
     --------
     >>> from folkmoot.node.storage.retention import Watermarks
     >>> marks = Watermarks(most=1000, least_free=100)
-    >>> marks.care(used=500, free=10_000)
-    Care(prune_to=None, room=True)
-    >>> marks.care(used=950, free=10_000)
-    Care(prune_to=800, room=True)
-    >>> marks.care(used=1000, free=10_000)
-    Care(prune_to=800, room=False)
-    >>> marks.care(used=500, free=99)
-    Care(prune_to=250, room=False)
+    >>> [marks.prune_to(used, free=10_000) for used in (500, 950)], marks.prune_to(500, free=99)
+    ([None, 800], 250)
+    >>> [marks.has_room(used, free=10_000) for used in (950, 1000)], marks.has_room(500, free=99)
+    ([True, False], False)
     """
 
+    # Bytes that the database may use. From nine tenths of it on old motions go, until it is at eight.
     most: int
+    # Bytes of the disk that are left to others. Below twice as many old motions go, so that their room
+    # is used again; below that no new ones are stored.
     least_free: int
 
-    def care(self, used: int, free: int) -> Care:
-        """Decide what is to be done with ``used`` bytes in the database and ``free`` ones on the disk."""
-        target = None
-        if 10 * used >= 9 * self.most:
-            target = 8 * self.most // 10
-        if free < 2 * self.least_free:
-            target = used // 2 if target is None else min(target, used // 2)
-        return Care(target, used < self.most and free >= self.least_free)
+    def prune_to(self, used: int, free: int) -> int | None:
+        """Bytes that the database may still use; None: nothing must go. ``free`` are those of the disk."""
+        targets = [8 * self.most // 10] if 10 * used >= 9 * self.most else []
+        return min([*targets, *([used // 2] if free < 2 * self.least_free else [])], default=None)
+
+    def has_room(self, used: int, free: int) -> bool:
+        """Whether a new motion may be stored."""
+        return used < self.most and free >= self.least_free
 
 
 def stored_bytes(header_bytes: int, polls: int, n: int, ballot_bytes: int) -> int:

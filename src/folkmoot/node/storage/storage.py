@@ -11,7 +11,7 @@ import hashlib
 import json
 import shutil
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,13 +23,14 @@ import msgspec
 from folkmoot.node.session.book import Evidence
 from folkmoot.node.session.frames import Secret, read_stored
 from folkmoot.node.session.header import Header, read_header
-from folkmoot.node.storage.asked import Asked
 from folkmoot.node.storage.audit import AuditLog, Entry, TamperedError, check_chain, written
 from folkmoot.node.storage.database import CHILDREN, KEPT_OLD, DamagedError, Database, version_of
 from folkmoot.node.storage.retention import Watermarks, until
 
 DATABASE: Final = "moot.db"  # in the node's folder
 PRUNED_AT_ONCE: Final = 5  # motions in one transaction
+MOST_ASKED: Final = 64 << 20  # bytes of inputs, of all motions together; those beyond are in memory only
+_HEAD: Final = -1  # asked: the place before those of the chunks
 _OWNER: Final = "owner"  # meta: the fingerprint of the node whose file it is
 _BORN: Final = "born"  # meta: motions that were put before this are not known here, and not played
 
@@ -126,7 +127,7 @@ class Storage:
                 self.audit.add("upgraded", 0.0, motions=self._db.upgraded, kept=KEPT_OLD)
 
     def _time(self, key: str) -> float:
-        found = self._db.number(key)
+        found = self._db.kept(key)
         return float("-inf") if found is None else float(found)
 
     def close(self) -> None:
@@ -136,7 +137,7 @@ class Storage:
     def start(self, clock: float) -> int:
         """The number of this start: above every other, also after an old copy of the file was put back."""
         with self._db.writing():
-            number = max(int(clock), 1 + (self._db.number("incarnation") or 0))
+            number = max(int(clock), 1 + (self._db.kept("incarnation") or 0))
             self._db.keep("incarnation", number)
         return number
 
@@ -251,7 +252,7 @@ class Storage:
 
     def shown(self, rows: str) -> int:
         """How far a node has come in showing labelled rows with this digest."""
-        return self._db.number(f"shown {rows}") or 0
+        return self._db.kept(f"shown {rows}") or 0
 
     def show(self, motion: bytes, rows: str, taken: int, which: Sequence[int], clock: float) -> None:
         """Note that these of its labelled rows answer an invitation: before anybody is told."""
@@ -400,9 +401,9 @@ class Storage:
         nothing is forgotten, if the file is damaged.
         """
         try:
-            care = marks.care(self.used(), self._free())
-            gone = 0 if care.prune_to is None else self.prune(clock, care.prune_to)
-            self.has_room = marks.care(self.used(), self._free()).room
+            target = marks.prune_to(self.used(), self._free())
+            gone = 0 if target is None else self.prune(clock, target)
+            self.has_room = marks.has_room(self.used(), self._free())
         except sqlite3.DatabaseError as error:
             raise DamagedError(
                 f"{self.path} cannot be read: {error}; nothing in it was forgotten (docs/operations.md)"
@@ -456,6 +457,48 @@ class Storage:
         return 1 << 62 if self.path == ":memory:" else shutil.disk_usage(self.path).free
 
 
+class Asked:
+    """The inputs of motions that a node puts itself, until these are over: so that a restart loses none.
+
+    By motion a head, of its asker, and the chunks of its inputs.
+
+    They have no seal: the header, by whose hash a motion is named, has the hashes of the chunks.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def keep(self, motion: bytes, head: bytes, chunks: Iterable[bytes], size: int) -> bool:
+        """Keep a motion whose chunks have so many bytes; whether there was room for it."""
+        (kept,) = self._db.one("SELECT coalesce(sum(length(data)), 0) FROM asked")
+        if kept + size > MOST_ASKED:
+            return False
+        with self._db.writing():
+            for place, data in enumerate((head, *chunks), start=_HEAD):
+                self._db.change("INSERT OR REPLACE INTO asked VALUES (?, ?, ?)", motion, place, data)
+        return True
+
+    def names(self) -> list[bytes]:
+        """The motions, in the order in which they were kept."""
+        return [name for (name,) in self._db.all("SELECT motion FROM asked WHERE place = -1 ORDER BY rowid")]
+
+    def head(self, motion: bytes) -> bytes:
+        """The head that was kept with it."""
+        (data,) = self._db.one("SELECT data FROM asked WHERE motion = ? AND place = -1", motion)
+        return bytes(data)
+
+    def inputs(self, motion: bytes) -> bytes:
+        """The inputs, one after the other; none if they are not kept."""
+        query = "SELECT data FROM asked WHERE motion = ? AND place >= 0 ORDER BY place"
+        return b"".join(data for (data,) in self._db.all(query, motion))
+
+    def drop(self, motion: bytes) -> None:
+        """Forget a motion."""
+        if self._db.one("SELECT 1 FROM asked WHERE motion = ?", motion) is not None:
+            with self._db.writing():
+                self._db.change("DELETE FROM asked WHERE motion = ?", motion)
+
+
 # The file of a node's folder
 
 
@@ -490,12 +533,12 @@ def open_storage(
     storage = Storage(path)
     try:
         damaged = storage.check()
-        owner = storage.database.one("SELECT value FROM meta WHERE key = ?", _OWNER)
+        owner = storage.database.kept(_OWNER)
         if owner is None:  # of 0.2, which did not say whose it was
             _own(storage, fingerprint, None)
-        elif owner[0] != bytes.fromhex(fingerprint):
+        elif owner != bytes.fromhex(fingerprint):
             raise ValueError(
-                f"{path} is of another node, with the fingerprint {bytes(owner[0]).hex()[:16]}: this one has "
+                f"{path} is of another node, with the fingerprint {bytes(owner).hex()[:16]}: this one has "
                 f"{fingerprint[:16]}; put the files of one node together"
             )
     except BaseException:

@@ -13,12 +13,8 @@ class Allowances:
     A byte that is stored counts until it may be forgotten. So all that the node must keep at any time fits
     into the room, and no asker can use up what is another's.
 
-    Parameters
-    ----------
-    askers : int
-        How many there are, by whatever they are known. Assign ``share`` when they become more or fewer.
-    most : int
-        Bytes that all of them together may have stored at any time.
+    ``most`` is how many bytes all of them together may have stored at any time. Assign ``share`` when they
+    become more or fewer.
 
     Examples
     --------
@@ -53,6 +49,17 @@ class Allowances:
         """So many bytes are stored until then already, whether they fit or not."""
         heapq.heappush(self._kept[asker], (until, cost))
         self._sums[asker] += cost
+
+
+class Budgets(dict[bytes, "Budget"]):
+    """A budget for each peer, made when it is first asked for."""
+
+    def __init__(self, rate: float, burst: float) -> None:
+        super().__init__()
+        self._rate, self._burst = rate, burst
+
+    def __missing__(self, peer: bytes) -> Budget:
+        return self.setdefault(peer, Budget(self._rate, self._burst))
 
 
 class Budget:

@@ -26,10 +26,13 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from folkmoot.node.transports.budget import Budget
 from folkmoot.node.wire import messages as m
+
+if TYPE_CHECKING:
+    from folkmoot.node.transports.mesh import Mesh
 
 TURN: Final = 0.01  # processor seconds of one connection's frames before the others have their turn
 _LAST_WORDS: Final = 0.2  # seconds for what waits to be sent on a connection that is dropped
@@ -56,44 +59,14 @@ class Limits:
     processor: float = 0.5  # seconds a second that frames of all who may lie can take, together
     processor_burst: float = 2.0  # seconds at once
     dialled_again: tuple[float, float] = (0.25, 15.0)  # shortest and longest wait, in seconds
-    head_start: float = (
-        1.0  # seconds that the later of two members lets the earlier dial, more in large moots
-    )
-
-
-class Hub(Protocol):
-    """The owner of the connections."""
-
-    def hello(self) -> bytes:
-        """The first frame of every connection."""
-
-    def knows(self, fingerprint: bytes) -> bool:
-        """Whether a certificate is in a roster that is held."""
-
-    def budgets(self, peer: bytes) -> tuple[Budget, Budget]:
-        """The budgets of a member over all its connections: for what it sends, and for processor time."""
-
-    def cpu(self) -> float:
-        """Seconds of processor time that this thread has used."""
-
-    def greeted(self, connection: Connection, hello: m.Hello) -> bool:
-        """A peer has said Hello; False if it belongs to another moot."""
-
-    def frame(self, peer: bytes, frame: bytes) -> None:
-        """A frame of a peer."""
-
-    def retired(self, connection: Connection) -> None:
-        """The peer speaks over another connection from now on."""
-
-    def closed(self, connection: Connection, why: str) -> None:
-        """A connection is gone."""
+    head_start: float = 1.0  # seconds that one of two members lets the other dial, more in large moots
 
 
 class Connection(asyncio.Protocol):
     """One TLS connection with one peer, either way."""
 
     def __init__(
-        self, hub: Hub, context: ssl.SSLContext, limits: Limits, *, expected: bytes | None = None
+        self, hub: Mesh, context: ssl.SSLContext, limits: Limits, *, expected: bytes | None = None
     ) -> None:
         self.peer: bytes | None = None  # the fingerprint of its certificate, known once the handshake is done
         self.ready = False  # Hello has been said

@@ -83,19 +83,7 @@ _ROWS: Final = {JSON: shapes.Question, CSV: bytes, RAW: bytes}
 
 
 class Api:
-    """All that a node answers, wherever it is asked.
-
-    Parameters
-    ----------
-    node : Node
-        The running one.
-    reader : Reader
-        Reads inputs.
-    feed : Feed
-        Its events.
-    metrics : Metrics or None
-        Metrics for Prometheus; None: there are none.
-    """
+    """All that a node answers, wherever it is asked."""
 
     def __init__(self, node: Node, reader: Reader, feed: Feed, metrics: Metrics | None) -> None:
         self._node, self._reader, self._feed = node, reader, feed

@@ -223,10 +223,7 @@ def _mapped(file: BinaryIO, head: Any) -> Batch:
 
 def _schema(columns: list[Any]) -> list[Column]:
     return [
-        Column(each)
-        if isinstance(each, str)
-        else Column(each.name, each.unit, each.low, each.high, each.kind)
-        for each in columns
+        Column(each) if isinstance(each, str) else Column(*msgspec.structs.astuple(each)) for each in columns
     ]
 
 

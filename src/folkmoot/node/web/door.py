@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import uvicorn
 from starlette.types import ASGIApp, Scope
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from folkmoot.checks import ArgumentError
 from folkmoot.node.client import SOCKET, short_path
@@ -29,26 +30,21 @@ from folkmoot.node.web.api import Api
 from folkmoot.node.web.bodies import Reader
 from folkmoot.node.web.feed import Feed
 from folkmoot.node.web.guard import ASK, READ, Answering, Guard, Right, own_token, with_token
-from folkmoot.node.web.places import TAKEN, Places
 
 if TYPE_CHECKING:
     from folkmoot.node.web.metrics import Metrics
 
 KEPT_ALIVE: Final = 15  # seconds between two requests of one connection
 LEAVING: Final = 2  # seconds for answers under way when the node stops
+Client: TypeAlias = tuple[str, int]  # its address
+MOST: Final = 128  # connections to the page
+TAKEN: Final = 64  # new connections in one turn of the loop: each has its turn before it can be the oldest
 _NAMES: Final = ("127.0.0.1", "localhost", "[::1]")  # of this machine
 
 
 @dataclass(frozen=True)
 class Page:
     """The address of a page on TCP.
-
-    Parameters
-    ----------
-    address : str
-        HOST:PORT; port 0 is any. Only a loopback host, unless there is a proxy.
-    behind_tls : str or None
-        The name, or NAME:PORT, under which a proxy with TLS serves it to others.
 
     Examples
     --------
@@ -59,8 +55,8 @@ class Page:
     folkmoot.checks.ArgumentError: page must be on this machine, such as 127.0.0.1:7700, ...
     """
 
-    address: str
-    behind_tls: str | None = None
+    address: str  # HOST:PORT; port 0 is any. Only a loopback host, unless there is a proxy.
+    behind_tls: str | None = None  # the name, or NAME:PORT, under which a proxy with TLS serves it to others
 
     def __post_init__(self) -> None:
         try:
@@ -110,16 +106,8 @@ class Page:
 class Door:
     """An open door, made by ``serve``; ``close`` it before the node stops.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder of the node.
-    feed : Feed
-        Its events.
-    url : str or None
-        The address of the page, without a token; None: there is no page.
-    address : str or None
-        The same for a browser, with the token that may ask: show it to the operator only.
+    ``url`` is the address of the page, None without one; ``address`` the same for a browser, with the token
+    that may ask: show it to the operator only.
 
     Examples
     --------
@@ -265,3 +253,56 @@ def _is_loopback(host: str) -> bool:
     with suppress(ValueError):
         return ipaddress.ip_address(host).is_loopback
     return False
+
+
+class Places:
+    """The connections to the page: clients without a token never keep out those that have one.
+
+    A connection takes a file that a peer may need, so their number is bounded. When all places are taken, a
+    new connection gets that of the oldest one that has shown no token.
+    """
+
+    def __init__(self, counts: Counter[str]) -> None:
+        self._strangers: dict[Client, asyncio.Transport] = {}  # the oldest first
+        self._known: set[Client] = set()
+        self._counts = counts
+
+    def take(self, client: Client | None, transport: asyncio.Transport) -> None:
+        """A connection was made; one that is gone already has no address."""
+        full = len(self._strangers) + len(self._known) >= MOST
+        if full:
+            self._counts["refused_page_places"] += 1
+        if client is None or (full and not self._strangers):
+            transport.abort()
+            return
+        if full:
+            self._strangers.pop(next(iter(self._strangers))).abort()
+        self._strangers[client] = transport
+
+    def showed_token(self, client: Client | None) -> None:
+        """It may stay as long as it likes."""
+        if client is not None and self._strangers.pop(client, None) is not None:
+            self._known.add(client)
+
+    def leave(self, client: Client | None, transport: asyncio.Transport) -> None:
+        """It is gone."""
+        if client is None:
+            return
+        self._known.discard(client)
+        if self._strangers.get(client) is transport:
+            del self._strangers[client]
+
+    def protocol(self) -> type[H11Protocol]:
+        """uvicorn's protocol, with these places."""
+        places = self
+
+        class Placed(H11Protocol):
+            def connection_made(self, transport: Any) -> None:
+                super().connection_made(transport)
+                places.take(self.client, transport)
+
+            def connection_lost(self, exc: Exception | None) -> None:
+                places.leave(self.client, self.transport)
+                super().connection_lost(exc)
+
+        return Placed

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -18,7 +18,6 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from folkmoot.node.log import Journal
-from folkmoot.node.service.interface import Live, Status
 from folkmoot.node.service.node import Node
 from folkmoot.node.web.refusals import RefusalError
 from folkmoot.node.web.shapes import MOST_LISTED
@@ -44,8 +43,7 @@ class Event(NamedTuple):
     text: bytes
 
 
-@dataclass(frozen=True)
-class _Known:
+class _Known(NamedTuple):
     """A motion, as clients were told of it."""
 
     phase: str
@@ -57,6 +55,8 @@ class _Known:
 
 _NEW: Final = _Known("", 0, 0, 0, frozenset())
 _OVER: Final = "over"
+# Facts whose change is told at once, besides connections.
+_STANDING: Final = attrgetter("moot", "proposals", "accused", "invitations", "model.trouble", "has_room")
 
 
 class Feed:
@@ -164,7 +164,11 @@ class Feed:
         if before.phase == _OVER:
             self._known[motion] = before
             return
-        now = _known(live, before)
+        if live is None:
+            now = before._replace(phase=_OVER)
+        else:
+            accused = before.accused.union(live.accused)
+            now = _Known(live.phase, live.round, len(live.committed), len(live.closed), accused)
         self._known[motion] = now
         if len(self._known) > _MOST_KNOWN:
             del self._known[next(iter(self._known))]
@@ -211,7 +215,7 @@ class Feed:
             for peer in status.peers
         }
         before, self._peers = self._peers, peers
-        known, self._told = self._told, _standing(status)
+        known, self._told = self._told, _STANDING(status)
         if before is None or (before, known) == (peers, self._told):
             return
         self._publish("moot", status)
@@ -234,30 +238,6 @@ class Feed:
     def _text(self, kind: Kind, serial: int, data: Any) -> bytes:
         number = f"{self._node.incarnation}-{serial}"
         return f"id: {number}\nevent: {kind}\ndata: ".encode() + msgspec.json.encode(data) + b"\n\n"
-
-
-def _known(live: Live | None, before: _Known) -> _Known:
-    if live is None:
-        return _Known(_OVER, before.round, before.committed, before.closed, before.accused)
-    return _Known(
-        live.phase,
-        live.round,
-        len(live.committed),
-        len(live.closed),
-        frozenset(live.accused) | before.accused,
-    )
-
-
-def _standing(status: Status) -> object:
-    """Facts whose change is told at once, besides connections."""
-    return (
-        status.moot,
-        status.proposals,
-        status.accused,
-        status.invitations,
-        status.model.trouble,
-        status.has_room,
-    )
 
 
 class EventStream(StreamingResponse):

@@ -13,7 +13,7 @@ import numpy as np
 
 from folkmoot.arrays import Array
 from folkmoot.node.session.header import NUMBERS
-from folkmoot.node.wire.schema import Column, Schema, align, check_schema, described
+from folkmoot.node.wire.schema import Column, Schema, align, check_schema
 from folkmoot.node.wire.things import RECORDS, TEXTS, packed, records_of, texts_of
 
 CHUNK_BYTES = 256 * 1024  # of the inputs, at most
@@ -26,15 +26,14 @@ class Batch:
     Parameters
     ----------
     X : array-like
-        Rows of numbers, of the shape (input, column); a list of texts; or records: dictionaries, or a data
-        frame with columns that are not numbers. Records of numbers alone are rows of numbers. A mapped array
-        (``np.load(..., mmap_mode="r")``) is read chunk by chunk and may be larger than memory. The columns
-        of a data frame keep their names, if these are text.
+        Rows of numbers, of the shape (input, column); a list of texts; or a list of records, which are
+        dictionaries. Records of numbers alone are rows of numbers. A mapped array
+        (``np.load(..., mmap_mode="r")``) is read chunk by chunk and may be larger than memory.
     name : str
         Its name in error messages, such as the file that it comes from.
     schema : sequence of Column
-        The columns: names, units and ranges. Columns that have names already are found by them; a
-        value outside a range is refused. Without names the participants cannot check the columns.
+        The columns: names, units and ranges. A value outside a range is refused. Without names the
+        participants cannot check the columns.
 
     Examples
     --------
@@ -42,8 +41,7 @@ class Batch:
     >>> batch = Batch([[1.0, 2.0], [3.0, 4.0], [5.0, float("nan")]])
     >>> len(batch), batch.columns, batch.dtype, batch.missing
     (3, 2, '<f8', 1)
-    >>> from folkmoot.node.wire.things import RECORDS, TEXTS, packed, records_of, texts_of
-    from folkmoot.node.wire.schema import Column
+    >>> from folkmoot.node.wire.schema import Column
     >>> Batch([[130.0]], schema=[Column("age", "years", 0, 120)])
     Traceback (most recent call last):
         ...
@@ -52,11 +50,12 @@ class Batch:
 
     def __init__(self, X: Any, name: str = "X", schema: Sequence[Column] = ()) -> None:
         self._lines: list[bytes] = []
-        if (texts := _texts(X)) is not None:
-            self._hold(texts_of(texts, name), TEXTS, name, tuple(schema))
+        values = X if isinstance(X, list) else ()
+        if values and isinstance(values[0], str):
+            self._hold(texts_of(values, name), TEXTS, name, tuple(schema))
             return
-        if (records := _records(X)) is not None:
-            array, columns = records_of(records, name, schema)
+        if values and all(isinstance(each, Mapping) for each in values):
+            array, columns = records_of(values, name, schema)
             if array.dtype == object:
                 self._hold(array, RECORDS, name, columns)
                 return
@@ -72,11 +71,8 @@ class Batch:
         self.name = name
         self.dtype = plain.str
         self.array: Array = array if plain == array.dtype else array.astype(plain)
-        names = _names(X)
-        self.schema: Schema = tuple(schema) or tuple(Column(each) for each in names)
+        self.schema: Schema = tuple(schema)
         check_schema(self.schema, self.columns, f"the schema of {name}")
-        if schema and names:
-            self.schema = described(names, self.schema, f"{name} does not have the columns of its schema")
         self._check_ranges()
 
     @classmethod
@@ -179,35 +175,3 @@ class Batch:
                     f"{self.name}: column {column.name!r} of input {start + row} must be {bounds}: "
                     f"got {part[row, number]}"
                 )
-
-
-def _names(X: object) -> list[str]:
-    """The names of a data frame's columns, if all are text; else none."""
-    columns = getattr(X, "columns", None)
-    names = [] if columns is None or callable(columns) else list(columns)
-    return names if all(isinstance(name, str) for name in names) else []
-
-
-def _texts(X: Any) -> list[Any] | None:
-    """Inputs of one dimension that begin with a text; None if these are others."""
-    values = X
-    if hasattr(X, "columns") or getattr(X, "ndim", 1) != 1:
-        return None
-    if hasattr(X, "tolist") or hasattr(X, "to_list"):
-        values = X.tolist() if hasattr(X, "tolist") else X.to_list()
-    return (
-        list(values) if isinstance(values, list | tuple) and values and isinstance(values[0], str) else None
-    )
-
-
-def _records(X: Any) -> list[Mapping[str, Any]] | None:
-    """Inputs that are records; None if these are others, a data frame of numbers among them."""
-    if isinstance(X, list | tuple):
-        return list(X) if X and all(isinstance(each, Mapping) for each in X) else None
-    if not _names(X) or not hasattr(X, "to_dict"):
-        return None
-    kinds = getattr(np.asarray(X), "dtype", np.dtype(float)).kind
-    if kinds in "biuf":
-        return None
-    rows: list[Mapping[str, Any]] = X.to_dict("records") if hasattr(X, "itertuples") else X.to_dicts()
-    return rows

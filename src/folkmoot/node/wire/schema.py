@@ -28,17 +28,6 @@ NO_SCHEMA: Final = "its model has no names for its columns: give it a schema"
 class Column(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """One column of the inputs of a motion, or of a model.
 
-    Parameters
-    ----------
-    name : str
-        Its name; upper and lower case differ.
-    unit : str
-        In what it is measured, "" if that is not said.
-    low, high : float or None
-        The least and the largest value that it may have; None is no bound.
-    kind : {"number", "text", "boolean"}
-        Its values. Inputs that are rows of numbers have numbers alone.
-
     Examples
     --------
     >>> from folkmoot.node.wire.schema import Column
@@ -50,10 +39,12 @@ class Column(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     ValueError: column 'age' must have low <= high: got low=5.0, high=1.0
     """
 
-    name: str
-    unit: str = ""
+    name: str  # what it is called; upper and lower case differ
+    unit: str = ""  # in what it is measured, "" if that is not said
+    # The least and the largest value that it may have; None is no bound.
     low: float | None = None
     high: float | None = None
+    # Its values. Inputs that are rows of numbers have numbers alone.
     kind: Literal["number", "text", "boolean"] = "number"
 
     def __post_init__(self) -> None:

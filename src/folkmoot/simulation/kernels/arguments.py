@@ -1,7 +1,7 @@
-"""Arguments and results of the kernels: named tuples of arrays, which each unpacks once, at its top.
+"""Arguments and results of the kernels: named tuples of arrays, which each kernel unpacks once, at its top.
 
-A tuple of arrays costs a count of references whenever it is looked into (measured: a query takes twice the
-time). ``adversaries/interface.py`` has the answers of liars; a protocol is a ``Machine``.
+Every access to a tuple of arrays costs a count of references (measured: a query takes twice the time).
+Answers of adversaries are in ``adversaries/interface.py``; a protocol is a ``Machine``.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from folkmoot.arrays import Array, Ints
-from folkmoot.protocols import SnowProtocol
 from folkmoot.protocols.sampling import Everyone, Neighbours, Sampling
+from folkmoot.protocols.snow import SnowProtocol
 
 
 class Jobs(NamedTuple):
@@ -26,26 +26,26 @@ class Jobs(NamedTuple):
     keys: Array  # (input,) int64: what seeds the randomness of an input
 
 
-class Topic(NamedTuple):
-    """The inputs of a talk, and its greatest length."""
+class Deliberation(NamedTuple):
+    """First votes, when they are final, and how long the run may be."""
 
     votes: Array  # (input, honest) int8: first votes
-    closed: Array  # (input, colour) bool: once all honest hold it, no query can change that
+    closed: Array  # (input, class) bool: once all honest hold it, no query can change that
     lockstep: bool
     rounds: int
 
 
 class Chances(NamedTuple):
-    """Chances that a colour held by x of the urn wins a query, where only numbers matter."""
+    """Chances that a class wins a query if x of the peers hold it, where only numbers matter."""
 
     chance: Array  # flat uint64, in units of 2^-64
     offset: Array  # (honest,) uint64: where the row of its threshold starts in ``chance``
-    fixed: Array  # (input, colour) int64: Byzantine participants that always answer it
-    own: np.uint64  # 1 if the asker is not in its own urn
+    fixed: Array  # (input, class) int64: Byzantine participants that always answer it
+    own: np.uint64  # 1 if the asker does not ask itself
 
 
 class Recorded(NamedTuple):
-    """Choices that the explicit kernel takes over from a faster one, to record the same run."""
+    """Properties of a faster kernel, whose run the explicit kernel records."""
 
     chances: Chances  # of the table kernel, which draws winners by them; empty: every peer is drawn
     one_move: bool  # the flip kernel draws whether the other class wins, and nothing else
@@ -53,23 +53,21 @@ class Recorded(NamedTuple):
 
 
 class Results(NamedTuple):
-    """The arrays that a kernel fills."""
+    """Results, filled by a kernel."""
 
     decisions: Array  # (job, honest) int8
     played: Array  # (job,) int64: rounds
-    asked: (
-        Array  # (job,) int64: requests to single peers; of the whole batch while this input talks, if shared
-    )
+    asked: Array  # (job,) int64: requests to single peers; if shared, of the whole batch while it is open
     converged: Array  # (job,) bool
-    history: Array  # (job, round, colour) int32: honest holders; empty unless recorded
+    history: Array  # (job, round, class) int32: honest holders; empty unless recorded
 
 
 class Notebook(NamedTuple):
     """The turns of one input, as far as there is room: who asked whom, and what came of it."""
 
-    rows: Array  # (turn, 5 + colour) float64: round, node, colour that won, before, after, tally
+    rows: Array  # (turn, 5 + class) float64: round, node, class that won, before, after, tally
     asked: Array  # (turn, most) int32: the nodes that were asked, then -1
-    said: Array  # (turn, most) int8: what they answered
+    answers: Array  # (turn, most) int8: what they answered
 
 
 def notebook(turns: int, most: int, classes: int) -> Notebook:
@@ -77,12 +75,12 @@ def notebook(turns: int, most: int, classes: int) -> Notebook:
     return Notebook(
         rows=np.zeros((turns, 5 + classes)),
         asked=np.full((turns, most), -1, dtype=np.int32),
-        said=np.full((turns, most), -1, dtype=np.int8),
+        answers=np.full((turns, most), -1, dtype=np.int8),
     )
 
 
 def filled(play: Callable[[Notebook], int], most: int, classes: int) -> Notebook:
-    """The notebook of a talk that ``play`` notes; it tells how many turns there are, until all have room."""
+    """The notebook of a run that ``play`` notes, as large as the number of turns that it returns."""
     happened, room = 1024, 0
     while happened > room:
         room = happened
@@ -91,13 +89,13 @@ def filled(play: Callable[[Notebook], int], most: int, classes: int) -> Notebook
     return Notebook(*(each[:happened] for each in notes))
 
 
-# Whom each honest node may ask and how it counts what it hears. Nodes are named by position: the honest
-# ones first. The draws themselves are in ``asking.py``.
+# Whom each honest node may ask, and what answers weigh. Nodes are named by position, honest ones first.
+# ``asking.py`` draws.
 
 _NO_INDEX = np.empty(0, dtype=np.int64)
 
 
-class Urns(NamedTuple):
+class PeerLists(NamedTuple):
     """The peers of node i are ``peers[starts[i]:starts[i + 1]]``; without ``starts`` they are all nodes."""
 
     size: Array  # (honest,) int64: how many it asks
@@ -114,8 +112,8 @@ def lay_out(
     protocol: SnowProtocol[Any],
     order: Ints,  # participants by position
     honest: int,
-) -> Urns:
-    """The urns of the honest participants under a sampling law."""
+) -> PeerLists:
+    """The peers of the honest participants under a sampling law."""
     n = len(order)
     askers, place = order[:honest], np.argsort(order)
     starts = peers = _NO_INDEX
@@ -123,7 +121,7 @@ def lay_out(
         lists = [sampling.peers[sampling.starts[i] : sampling.starts[i + 1]] for i in askers]
         starts, peers = _flat([place[each] for each in lists])
     size, alpha = protocol.reaching(np.full(n, protocol.k))
-    return Urns(
+    return PeerLists(
         size=size[askers],
         alpha=alpha[askers],
         starts=starts,

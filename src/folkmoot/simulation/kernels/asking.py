@@ -1,4 +1,4 @@
-"""The peers of a query: the draws of every sampling law, from one stream of words.
+"""Draws of the peers of a query, for every sampling law, from one stream of words.
 
 They are the first steps of a shuffle: 38 ns per query at n = 101, k = 10.
 """
@@ -13,7 +13,7 @@ from folkmoot.arrays import Array
 from folkmoot.machine import compiled
 from folkmoot.simulation.kernels.streams import below, mix
 
-# The kernels unpack ``Urns`` once, choose the law and hand on what it needs (``arguments.py`` says why).
+# The kernels unpack ``PeerLists`` once, choose the law and hand on what it needs (``arguments.py`` says why).
 
 
 @compiled(nogil=True, inline="always")
@@ -25,7 +25,7 @@ def ask_uniformly(
     starts: Array,
     asks_itself: bool,
     nodes: int,
-    urn: Array,  # (node or entry,) int64: as ``fresh_urn`` makes it, or as the last query has left it
+    shuffled: Array,  # (node or entry,) int64: from ``ordered`` or as the last query left it
     place: Array,  # (node,) int64: the same
     who: Array,  # out (k,) int64
 ) -> np.uint64:
@@ -37,27 +37,27 @@ def ask_uniformly(
         low, high = 0, nodes
         if not asks_itself:  # move the asker out of reach
             high = nodes - 1
-            other = urn[high]
-            urn[place[i]], place[other] = other, place[i]
-            urn[high], place[i] = i, high
+            other = shuffled[high]
+            shuffled[place[i]], place[other] = other, place[i]
+            shuffled[high], place[i] = i, high
     for j in range(size):
         word += step
         pick = low + j + np.int64(below(mix(word), np.uint64(high - low - j))[0])
-        peer = urn[pick]
-        urn[pick] = urn[low + j]
-        urn[low + j] = peer
+        peer = shuffled[pick]
+        shuffled[pick] = shuffled[low + j]
+        shuffled[low + j] = peer
         if not graph:
-            place[urn[pick]], place[peer] = pick, low + j
+            place[shuffled[pick]], place[peer] = pick, low + j
         who[j] = peer
     return word
 
 
 @compiled(nogil=True)
-def fresh_urn(starts: Array, peers: Array, urn: Array, place: Array) -> None:
-    """Put the urn in order, so that the draws that follow depend on their stream alone."""
+def ordered(starts: Array, peers: Array, shuffled: Array, place: Array) -> None:
+    """Put the peers in order, so that later draws depend on their stream alone."""
     if starts.size > 0:
-        urn[:] = peers
+        shuffled[:] = peers
     else:
         for node in range(place.size):
-            urn[node] = node
+            shuffled[node] = node
             place[node] = node

@@ -1,7 +1,7 @@
-"""The bit-sliced kernel: two-colour Slush for a whole batch at once, 64 inputs in a machine word.
+"""The bit-sliced kernel: two-class Slush for a whole batch at once, 64 inputs in a machine word.
 
 A real query carries a participant's votes on all inputs, so one schedule serves the batch. Row i of
-``state`` holds bit m of the inputs' colours at position i; the k answers of a query are added up by
+``state`` holds bit m of the inputs' classes at position i; the k answers of a query are added up by
 carry-save adders, bit-plane by bit-plane, and compared with the threshold without leaving the words.
 
 Marginals are exact. So that inputs do not all owe their fate to the same lucky askers, participants
@@ -16,8 +16,8 @@ import numpy as np
 
 from folkmoot.arrays import Array
 from folkmoot.machine import compiled
-from folkmoot.simulation.kernels.arguments import Jobs, Results, Topic, Urns
-from folkmoot.simulation.kernels.asking import ask_uniformly, fresh_urn
+from folkmoot.simulation.kernels.arguments import Deliberation, Jobs, PeerLists, Results
+from folkmoot.simulation.kernels.asking import ask_uniformly, ordered
 from folkmoot.simulation.kernels.streams import below, mix, stream
 from folkmoot.simulation.setting import Options, Setting
 from folkmoot.simulation.sharing import Piece
@@ -30,7 +30,7 @@ MOST_K = 15
 
 
 def plays(setting: Setting, options: Options) -> bool:
-    """Shared batches of two-colour Slush in which liars answer all alike, one participant at a time."""
+    """Shared batches of two-class Slush where the malicious all answer alike, one participant at a time."""
     if not (options.shared and setting.plain and setting.fixed) or options.record:
         return False
     if setting.weighted or setting.lockstep or setting.protocol.k > MOST_K:
@@ -49,15 +49,20 @@ def reseats(setting: Setting, options: Options) -> bool:
 
 def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
     """Blocks of whole words; the schedule is the same in each, so blocks can be of any size."""
-    talk, urns, fixed, permute = setting.talk, setting.urns, setting.fixed_answers, reseats(setting, options)
-    inputs = len(talk.votes)
+    deliberation, peer_lists, fixed, permute = (
+        setting.deliberation,
+        setting.peer_lists,
+        setting.fixed_answers,
+        reseats(setting, options),
+    )
+    inputs = len(deliberation.votes)
     words = -(-inputs // 64)
     size = 64 * -(-words // (1 if options.repeats >= options.threads else options.threads))
 
     def block(first: int, last: int) -> Piece:
         def some(halt: Array) -> None:
             jobs = Jobs(first, last, halt, options.seed, options.keys)
-            play(jobs, talk, urns, fixed, permute, True, results)
+            play(jobs, deliberation, peer_lists, fixed, permute, True, results)
 
         return Piece(last - first, some)
 
@@ -71,17 +76,17 @@ def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
 @compiled(nogil=True)
 def play(
     jobs: Jobs,  # of one repetition; the first input is a multiple of 64
-    talk: Topic,
-    urns: Urns,
+    deliberation: Deliberation,
+    peer_lists: PeerLists,
     fixed: Array,  # (byzantine, input) int8: 0, 1, or -1 for silence (then on every input)
-    permute: bool,  # only with one urn for all
+    permute: bool,  # only if all ask the same peers
     stop: bool,  # end early when every input is converged
     results: Results,
 ) -> None:
     """Plays the inputs of the jobs together."""
     first_job, last_job, halt, seed, keys = jobs
-    votes, closed, _, rounds = talk
-    sizes, alpha, starts, peers, _, asks_itself, nodes = urns
+    votes, closed, _, rounds = deliberation
+    sizes, alpha, starts, peers, _, asks_itself, nodes = peer_lists
     decisions, played, asked, converged, _ = results
     inputs, honest = votes.shape
     byzantine = fixed.shape[0]
@@ -129,9 +134,9 @@ def play(
                 may_close[c, w] |= bit
 
     word, step = stream(seed, repetition, -1, 1)
-    urn = np.empty(peers.size if starts.size else nodes, dtype=np.int64)
+    shuffled = np.empty(peers.size if starts.size else nodes, dtype=np.int64)
     place = np.empty(nodes, dtype=np.int64)
-    fresh_urn(starts, peers, urn, place)
+    ordered(starts, peers, shuffled, place)
     who = np.empty(k, dtype=np.int64)
     rows = np.empty(k, dtype=np.int64)
     requests = 0
@@ -145,7 +150,7 @@ def play(
             word += step
             i = np.int64(below(mix(word), np.uint64(honest))[0])
             size = sizes[i]
-            word = ask_uniformly(i, word, step, size, starts, asks_itself, nodes, urn, place, who)
+            word = ask_uniformly(i, word, step, size, starts, asks_itself, nodes, shuffled, place, who)
             requests += size
             answers = 0
             for j in range(size):
@@ -256,21 +261,21 @@ def decide(state: Array, mine: int, planes: Array, up: int, down: int, width: in
     d2, d3 = ALL if down & 4 else ZERO, ALL if down & 8 else ZERO
     for w in range(width):
         more = c3[w] & ~u3
-        level = ~(c3[w] ^ u3)
-        more |= level & c2[w] & ~u2
-        level &= ~(c2[w] ^ u2)
-        more |= level & c1[w] & ~u1
-        level &= ~(c1[w] ^ u1)
-        more |= level & c0[w] & ~u0
-        level &= ~(c0[w] ^ u0)
-        blue = more | level
+        equal = ~(c3[w] ^ u3)
+        more |= equal & c2[w] & ~u2
+        equal &= ~(c2[w] ^ u2)
+        more |= equal & c1[w] & ~u1
+        equal &= ~(c1[w] ^ u1)
+        more |= equal & c0[w] & ~u0
+        equal &= ~(c0[w] ^ u0)
+        blue = more | equal
         more = c3[w] & ~d3
-        level = ~(c3[w] ^ d3)
-        more |= level & c2[w] & ~d2
-        level &= ~(c2[w] ^ d2)
-        more |= level & c1[w] & ~d1
-        level &= ~(c1[w] ^ d1)
-        more |= level & c0[w] & ~d0
+        equal = ~(c3[w] ^ d3)
+        more |= equal & c2[w] & ~d2
+        equal &= ~(c2[w] ^ d2)
+        more |= equal & c1[w] & ~d1
+        equal &= ~(c1[w] ^ d1)
+        more |= equal & c0[w] & ~d0
         row[w] = (row[w] & more) | blue
 
 
@@ -280,17 +285,17 @@ def decide_locally(
 ) -> None:
     """The same with a threshold per lane: bit-planes of alpha and of k - alpha, from ``at`` on."""
     for w in range(width):
-        more, level = ZERO, ALL
+        more, equal = ZERO, ALL
         for plane in range(PLANES - 1, -1, -1):
             count, bound = planes[plane * width + w], up[at + plane * width + w]
-            more |= level & count & ~bound
-            level &= ~(count ^ bound)
-        blue = more | level
-        more, level = ZERO, ALL
+            more |= equal & count & ~bound
+            equal &= ~(count ^ bound)
+        blue = more | equal
+        more, equal = ZERO, ALL
         for plane in range(PLANES - 1, -1, -1):
             count, bound = planes[plane * width + w], down[at + plane * width + w]
-            more |= level & count & ~bound
-            level &= ~(count ^ bound)
+            more |= equal & count & ~bound
+            equal &= ~(count ^ bound)
         state[mine + w] = (state[mine + w] & more) | blue
 
 

@@ -1,4 +1,4 @@
-"""Which kernel plays a deliberation: the first in the list that can. It is chosen here and nowhere else.
+"""Choice of the kernel of a deliberation: the first in the list that can play it.
 
 The law of an input's outcome is the same in all of them. A kernel is a module (or any object) that says what
 it plays and cuts it into pieces; one for another device is one more entry.

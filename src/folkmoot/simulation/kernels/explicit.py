@@ -16,23 +16,23 @@ from dataclasses import replace
 
 import numpy as np
 
-from folkmoot.adversaries.interface import Liars
+from folkmoot.adversaries.interface import MaliciousAnswers
 from folkmoot.arrays import Array
 from folkmoot.machine import compiled
 from folkmoot.protocols.machine import Machine
 from folkmoot.simulation.kernels import bitsliced, flip, table
 from folkmoot.simulation.kernels.arguments import (
     Chances,
+    Deliberation,
     Jobs,
     Notebook,
+    PeerLists,
     Recorded,
     Results,
-    Topic,
-    Urns,
     filled,
     notebook,
 )
-from folkmoot.simulation.kernels.asking import ask_uniformly, fresh_urn
+from folkmoot.simulation.kernels.asking import ask_uniformly, ordered
 from folkmoot.simulation.kernels.rounds import (
     DIE,
     first_states,
@@ -55,19 +55,24 @@ def plays(setting: Setting, options: Options) -> bool:  # noqa: ARG001
 
 
 def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
-    """Jobs, each by itself."""
-    talk, urns, liars, machine = setting.talk, setting.urns, setting.liars, setting.machine
+    """Pieces of independent jobs."""
+    deliberation, peer_lists, malicious, machine = (
+        setting.deliberation,
+        setting.peer_lists,
+        setting.malicious,
+        setting.machine,
+    )
     known, unused = as_played(setting, options), notebook(0, 0, 0)
 
     def some(first: int, last: int, halt: Array) -> None:
         jobs = Jobs(first, last, halt, options.seed, options.keys)
-        play(jobs, options.shared, talk, urns, liars, machine, known, results, unused)
+        play(jobs, options.shared, deliberation, peer_lists, malicious, machine, known, results, unused)
 
     return by_jobs(some, len(results.played), options.threads)
 
 
 def as_played(setting: Setting, options: Options) -> Recorded:
-    """The draws that the kernel for this run without a record makes in another way than this one."""
+    """The draws of the kernel that plays this without a record."""
     plain = replace(options, record=False)
     seated = bitsliced.plays(setting, plain) and bitsliced.reseats(setting, plain)
     if table.plays(setting, plain):
@@ -77,26 +82,31 @@ def as_played(setting: Setting, options: Options) -> Recorded:
 
 
 def noted(setting: Setting, options: Options, i: int, repetition: int) -> Notebook:
-    """The record of input i in one repetition, played once more: one row per turn."""
+    """The turns of input i in one repetition, played once more."""
     results = no_results(setting, replace(options, repeats=repetition + 1, record=False))
     job = repetition * len(setting.honest_votes) + i
     jobs = Jobs(job, job + 1, np.zeros(1, dtype=np.uint8), options.seed, options.keys)
-    talk, urns, liars, machine = setting.talk, setting.urns, setting.liars, setting.machine
+    deliberation, peer_lists, malicious, machine = (
+        setting.deliberation,
+        setting.peer_lists,
+        setting.malicious,
+        setting.machine,
+    )
     known = as_played(setting, options)
 
     def play_again(notes: Notebook) -> int:
-        return play(jobs, options.shared, talk, urns, liars, machine, known, results, notes)
+        return play(jobs, options.shared, deliberation, peer_lists, malicious, machine, known, results, notes)
 
-    return filled(play_again, int(urns.size.max()), setting.classes)
+    return filled(play_again, int(peer_lists.size.max()), setting.classes)
 
 
 @compiled(nogil=True)
 def play(
     jobs: Jobs,
     shared: bool,
-    talk: Topic,
-    urns: Urns,
-    liars: Liars,
+    deliberation: Deliberation,
+    peer_lists: PeerLists,
+    malicious: MaliciousAnswers,
     machine: Machine,
     known: Recorded,
     results: Results,
@@ -104,14 +114,14 @@ def play(
 ) -> int:
     """Plays the jobs; returns the number of turns, noted as far as there is room."""
     first_job, last_job, halt, seed, keys = jobs
-    votes, closed, lockstep, rounds = talk
-    sizes, alpha, starts, peers, weights, asks_itself, nodes = urns
-    sees, target, answers, number = liars
-    after, colour, asking, start, decides, counts_wins = machine
+    votes, closed, lockstep, rounds = deliberation
+    sizes, alpha, starts, peers, weights, asks_itself, nodes = peer_lists
+    sees, target, answers, number = malicious
+    after, class_of, asking, start, decides, counts_wins = machine
     chances, one_move, seated = known
     chance, offset, fixed, own = chances
     decisions, played, asked, converged, history = results
-    note, note_asked, note_said = notes
+    note, note_asked, note_answers = notes
     inputs, honest = votes.shape
     classes = closed.shape[1]
     record = history.shape[0] > 0
@@ -120,10 +130,10 @@ def play(
     held = np.empty(classes, dtype=np.int64)
     tally = np.empty(classes, dtype=np.float64)
     won_so_far = np.zeros((honest if counts_wins else 0, classes), dtype=np.int32)
-    urn = np.empty(peers.size if starts.size else nodes, dtype=np.int64)
+    shuffle = np.empty(peers.size if starts.size else nodes, dtype=np.int64)
     place = np.empty(nodes, dtype=np.int64)
     who = np.empty(sizes.max(), dtype=np.int64)
-    heard = np.empty(sizes.max(), dtype=np.int8)
+    answer_of = np.empty(sizes.max(), dtype=np.int8)
     order = np.empty(honest, dtype=np.int64)
     cast = np.empty(honest, dtype=votes.dtype)
     by_chance = chance.size > 0
@@ -134,11 +144,11 @@ def play(
         word, step = stream(seed, repetition, -1 if shared else keys[item], 1)
         die, die_step = stream(seed, repetition, keys[item], 2)
         turns, turn_step = stream(seed, repetition, keys[item], 0)
-        fresh_urn(starts, peers, urn, place)
+        ordered(starts, peers, shuffle, place)
         bitsliced.permutation(seed, repetition, keys[item], seated, order)
         for i in range(honest):
             cast[i] = votes[item, order[i]]
-        undecided = first_states(cast, start, colour, asking, node, held)
+        undecided = first_states(cast, start, class_of, asking, node, held)
         won_so_far[:] = 0
         if record:
             history[job, 0] = held
@@ -165,13 +175,13 @@ def play(
                     if asking[s] == 0:
                         continue
                     if one_move:  # only whether the other class wins is drawn
-                        other = 1 - colour[s]
+                        other = 1 - class_of[s]
                         if uniform < chance[offset[i] + np.uint64(held[other] + fixed[item, other])]:
                             wanted = other
                     else:
                         for c in range(classes):
                             counted = np.uint64(held[c] + fixed[item, c])
-                            likely = chance[offset[i] + counted - (own if colour[s] == c else ZERO)]
+                            likely = chance[offset[i] + counted - (own if class_of[s] == c else ZERO)]
                             if uniform < likely:
                                 wanted = c
                                 break
@@ -180,20 +190,20 @@ def play(
                 won = -1
                 fits = False
                 while not fits and halt[0] == 0:
-                    word = ask_uniformly(i, word, step, size, starts, asks_itself, nodes, urn, place, who)
+                    word = ask_uniformly(i, word, step, size, starts, asks_itself, nodes, shuffle, place, who)
                     tally[:] = 0.0
                     total = 0.0
                     for j in range(size):
                         peer = who[j]
                         if peer < honest:
-                            said = colour[node[peer]]
+                            said = class_of[node[peer]]
                         else:
                             b = peer - honest
                             if sees[b] == DIE:
                                 die += die_step
-                            seen = observation(sees[b], mix(die), number[i], held, colour[node[target[b]]])
-                            said = answers[b, item, seen + 1]
-                        heard[j] = said
+                            shown = observation(sees[b], mix(die), number[i], held, class_of[node[target[b]]])
+                            said = answers[b, item, shown + 1]
+                        answer_of[j] = said
                         weight = weights[peer] if weights.size else 1.0
                         total += weight
                         if said >= 0:
@@ -202,45 +212,45 @@ def play(
                     for c in range(classes):
                         if reaches(tally[c], alpha[order[i]], total, size):
                             won = c
-                    said_so = (won == other) == (wanted == other) if one_move else won == wanted
-                    fits = not by_chance or said_so
+                    same_result = (won == other) == (wanted == other) if one_move else won == wanted
+                    fits = not by_chance or same_result
                 fresh[i] = s
                 if shared or asking[s] != 0:
                     asks += size
                 if asking[s] == 0 or size == 0:
                     continue
-                ahead = wins_ahead(won_so_far, i, won, colour[s]) if counts_wins else 0
+                ahead = wins_ahead(won_so_far, i, won, class_of[s]) if counts_wins else 0
                 new = after[s, won + 1, ahead]
                 if note.shape[0] > 0:
                     if happened < note.shape[0]:
                         note[happened, 0] = used + 1
                         note[happened, 1] = order[i]
                         note[happened, 2] = won
-                        note[happened, 3] = colour[s]
-                        note[happened, 4] = colour[new]
+                        note[happened, 3] = class_of[s]
+                        note[happened, 4] = class_of[new]
                         for c in range(classes):
                             note[happened, 5 + c] = tally[c] * size / total if total > 0 else 0.0
                         for j in range(size):
                             note_asked[happened, j] = order[who[j]] if who[j] < honest else who[j]
-                        note_said[happened, :size] = heard[:size]
+                        note_answers[happened, :size] = answer_of[:size]
                     happened += 1
                 if lockstep:
                     fresh[i] = new
                 elif new != s:
                     node[i] = new
                     undecided -= asking[s] - asking[new]
-                    before, now = colour[s], colour[new]
+                    before, now = class_of[s], class_of[new]
                     if before != now:
                         if before >= 0:
                             held[before] -= 1
                         held[now] += 1
                     if (undecided == 0) if decides else (held[now] == honest and closed[item, now]):
                         over = True
-                        if not shared:  # in a shared batch others may have to hear the round to its end
+                        if not shared:  # in a shared batch other inputs may need the whole round
                             break
             used += 1
             if lockstep:
-                undecided -= take_effect(node, fresh, colour, asking, held)
+                undecided -= take_effect(node, fresh, class_of, asking, held)
                 over = is_over(held, honest, closed[item], decides, undecided)
             if record:
                 history[job, used] = held
@@ -248,7 +258,7 @@ def play(
             for later in range(used + 1, rounds + 1):
                 history[job, later] = held
         for i in range(honest):
-            decisions[job, order[i]] = colour[node[i]]
+            decisions[job, order[i]] = class_of[node[i]]
         played[job] = used
         asked[job] = asks
         converged[job] = over

@@ -1,7 +1,7 @@
-"""The flip kernel: the table kernel for two-colour Slush, a machine in which a state has one move only.
+"""The flip kernel: the table kernel for two-class Slush, a machine in which a state has one move only.
 
-A node is then its colour, and a query either turns it or not: the same walk, twice as fast. Indices are
-unsigned: numba then need not look out for negative ones.
+The state of a node is its class, and a query either changes it or not: the same walk, twice as fast. Indices
+are unsigned: numba then need not check for negative ones.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from folkmoot.arrays import Array
 from folkmoot.machine import compiled
 from folkmoot.simulation.kernels import table
-from folkmoot.simulation.kernels.arguments import Chances, Jobs, Results, Topic
+from folkmoot.simulation.kernels.arguments import Chances, Deliberation, Jobs, Results
 from folkmoot.simulation.kernels.rounds import which_rows
 from folkmoot.simulation.kernels.streams import below, mix, stream
 from folkmoot.simulation.setting import Options, Setting
@@ -21,25 +21,25 @@ ONE = np.uint64(1)
 
 
 def plays(setting: Setting, options: Options) -> bool:
-    """A subset of the table kernel's: two-colour Slush with every vote cast, one participant at a time."""
+    """Runs of the table kernel by two-class Slush with every vote cast, one participant at a time."""
     return table.plays(setting, options) and setting.plain and not setting.lockstep
 
 
 def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
-    """Jobs, each by itself."""
-    talk, chances = setting.talk, setting.chances
+    """Pieces of independent jobs."""
+    deliberation, chances = setting.deliberation, setting.chances
     want, after = moves(setting)
 
     def some(first: int, last: int, halt: Array) -> None:
-        play(Jobs(first, last, halt, options.seed, options.keys), talk, chances, want, after, results)
+        play(Jobs(first, last, halt, options.seed, options.keys), deliberation, chances, want, after, results)
         results.asked[first:last] *= setting.protocol.k
 
     return by_jobs(some, len(results.played), options.threads)
 
 
 def moves(setting: Setting) -> tuple[Array, Array]:
-    """The colour whose win moves a node of either colour, and the colour it then has."""
-    # State 1 + c of the machine is colour c; its one move is the win of the other colour.
+    """The class whose win moves a node of either class, and the class it then has."""
+    # State 1 + c of the machine is class c; its one move is the win of the other class.
     want = np.array([1, 0], dtype=np.uint8)
     return want, (setting.machine.after[[1, 2], [2, 1], 0] - 1).astype(np.uint8)
 
@@ -47,19 +47,19 @@ def moves(setting: Setting) -> tuple[Array, Array]:
 @compiled(nogil=True)
 def play(
     jobs: Jobs,
-    talk: Topic,
+    deliberation: Deliberation,
     chances: Chances,
-    want: Array,  # (colour,) uint8: the colour whose win moves a node of this one
-    after: Array,  # (colour,) uint8: the colour it then has
+    want: Array,  # (class,) uint8: the class whose win moves a node of this one
+    after: Array,  # (class,) uint8: the class it then has
     results: Results,
 ) -> None:
     """Plays the jobs; ``asked`` counts queries."""
     first_job, last_job, halt, seed, keys = jobs
-    votes, closed, _, rounds = talk
+    votes, closed, _, rounds = deliberation
     chance, offset, fixed, _ = chances
     decisions, played, asked, converged, _ = results
     inputs, honest = votes.shape
-    node = np.empty(honest, dtype=np.uint8)  # state and colour are one
+    node = np.empty(honest, dtype=np.uint8)  # state and class are one
     counts = np.empty(2, dtype=np.uint64)
     size = np.uint64(honest)
     rows = which_rows(offset)

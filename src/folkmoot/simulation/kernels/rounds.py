@@ -1,4 +1,4 @@
-"""Common parts of the kernels: observations of liars, winners, the effect of a round, the end of a talk."""
+"""Common to the kernels: what adversaries see, who wins, how a round takes effect, when a run ends."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from folkmoot.machine import compiled
 from folkmoot.protocols import snow, snowball
 from folkmoot.simulation.kernels.streams import below
 
-# What a Byzantine participant is shown (``folkmoot.adversaries.Sees``).
+# The observations of adversaries (``folkmoot.adversaries.interface.Sees``).
 NOTHING, DIE, ASKER, RUNNER_UP, TARGET = range(5)
 
-# Rules of the protocols, compiled as they stand.
+# Rules of the protocols, compiled.
 reaches: Any = compiled(nogil=True)(snow.reaches)
 is_ahead: Any = compiled(nogil=True)(snowball.is_ahead)
 
 
 @compiled(nogil=True)
 def runner_up(held: Array) -> int:
-    """The second most common honest colour, or -1 if the first two are level."""
+    """The second most common honest class, or -1 if the first two are tied."""
     first, second = -1, -1
     for c in range(held.size):
         if first < 0 or held[c] > held[first]:
@@ -33,7 +33,7 @@ def runner_up(held: Array) -> int:
 
 @compiled(nogil=True)
 def observation(sees: int, die: np.uint64, asker: int, held: Array, followed: int) -> int:
-    """Its observation when it is asked: a throw of the die, the asker's number, or what others hold."""
+    """The observation of an adversary: a throw of the die, the asker's number, or classes of others."""
     if sees == DIE:
         return np.int64(below(die, np.uint64(held.size))[0])  # type: ignore[return-value]
     if sees == ASKER:
@@ -57,23 +57,23 @@ def which_rows(offset: Array) -> np.uint64:
 
 
 @compiled(nogil=True)
-def take_effect(node: Array, fresh: Array, colour: Array, asking: Array, held: Array) -> int:
+def take_effect(node: Array, fresh: Array, class_of: Array, asking: Array, held: Array) -> int:
     """All nodes move to their fresh states at once; returns how many have decided by that."""
     decided = 0
     for i in range(node.size):
         s, new = node[i], fresh[i]
         decided += asking[s] - asking[new]
-        if colour[s] >= 0:
-            held[colour[s]] -= 1
-        if colour[new] >= 0:
-            held[colour[new]] += 1
+        if class_of[s] >= 0:
+            held[class_of[s]] -= 1
+        if class_of[new] >= 0:
+            held[class_of[new]] += 1
         node[i] = new
     return decided
 
 
 @compiled(nogil=True)
 def is_over(held: Array, honest: int, closed: Array, decides: bool, undecided: int) -> bool:
-    """All have decided; or, for protocols that never do, all hold a colour that cannot be left again."""
+    """All have decided; or, for protocols that never do, all hold a class that no query can change."""
     if decides:
         return bool(undecided == 0)
     over = False
@@ -84,7 +84,7 @@ def is_over(held: Array, honest: int, closed: Array, decides: bool, undecided: i
 
 @compiled(nogil=True)
 def wins_ahead(wins: Array, i: Any, won: int, held: int) -> int:
-    """Count one more win for node i; 1 if the winner now has more than the colour held."""
+    """Count one more win for node i; 1 if the winner now has more than the class held."""
     if won < 0:
         return 0
     wins[i, won] += 1
@@ -92,14 +92,14 @@ def wins_ahead(wins: Array, i: Any, won: int, held: int) -> int:
 
 
 @compiled(nogil=True)
-def first_states(votes: Array, start: Array, colour: Array, asking: Array, node: Array, held: Array) -> int:
-    """Everybody as its first vote has it; returns how many have not decided."""
+def first_states(votes: Array, start: Array, class_of: Array, asking: Array, node: Array, held: Array) -> int:
+    """Set every node to the state of its first vote; returns how many have not decided."""
     held[:] = 0
     undecided = 0
     for i in range(votes.size):
         s = start[votes[i] + 1]
         node[i] = s
-        if colour[s] >= 0:
-            held[colour[s]] += 1
+        if class_of[s] >= 0:
+            held[class_of[s]] += 1
         undecided += asking[s]
     return undecided

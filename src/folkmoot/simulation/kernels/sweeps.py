@@ -1,4 +1,4 @@
-"""Sweeps on the processor: votes tossed, played by the flip kernel and counted, some talks at a time."""
+"""Sweeps on the processor: votes tossed, played by the flip kernel and counted, some runs at a time."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from folkmoot.arrays import Array, Bools, Colours, Ints, Words
+from folkmoot.arrays import Array, Bools, Classes, Ints, Words
 from folkmoot.simulation.kernels import flip
-from folkmoot.simulation.kernels.arguments import Chances, Jobs, Results, Topic
+from folkmoot.simulation.kernels.arguments import Chances, Deliberation, Jobs, Results
 from folkmoot.simulation.kernels.tossing import planes_of, toss
 from folkmoot.simulation.sharing import Piece
 
 TALLIES: Final = 8  # right, wrong, level, converged, rounds, queries; first votes: more right ones, as many
-_SOME: Final = 4096  # talks in a piece
-_WANT: Final = np.array([1, 0], dtype=np.uint8)  # a node of either colour moves when the other wins
+_SOME: Final = 4096  # runs in a piece
+_WANT: Final = np.array([1, 0], dtype=np.uint8)  # a node of either class moves when the other wins
 
 
 class SweptRule(NamedTuple):
-    """The rule in every setting of a sweep."""
+    """The settings of a sweep as tables."""
 
     chance: Words  # flat: a row for each threshold
     row: int  # entries of a row
     offset: Words  # (setting, honest): where the row of its threshold starts
-    thresholds: Words  # (setting, honest): what coins are compared with
+    thresholds: Words  # (setting, honest): uniform words below it are right votes
     seeds: Words  # (setting,)
-    fixed: Ints  # (colour,): liars that always say it
-    closed: Bools  # (setting, colour)
+    fixed: Ints  # (class,): malicious participants that always answer it
+    closed: Bools  # (setting, class)
     rounds: int
 
 
 class Kept(NamedTuple):
-    """Votes and decisions of all talks, where they are kept: (setting, participant, talk)."""
+    """Votes and decisions of all runs, where they are kept: (setting, participant, run)."""
 
-    votes: Colours
-    decisions: Colours
+    votes: Classes
+    decisions: Classes
 
 
-def pieces(rule: SweptRule, talks: int, found: Ints, kept: Kept | None) -> list[Piece]:
+def pieces(rule: SweptRule, repeats: int, found: Ints, kept: Kept | None) -> list[Piece]:
     """The work, cut up; what is counted is added to ``found`` (setting, TALLIES), queries as turns."""
     lock, planes = Lock(), planes_of(rule.thresholds)
 
@@ -51,16 +51,16 @@ def pieces(rule: SweptRule, talks: int, found: Ints, kept: Kept | None) -> list[
         return Piece(last - first, play)
 
     return [
-        piece(which, first, min(first + _SOME, talks))
+        piece(which, first, min(first + _SOME, repeats))
         for which in range(len(rule.seeds))
-        for first in range(0, talks, _SOME)
+        for first in range(0, repeats, _SOME)
     ]
 
 
 def _played(
     rule: SweptRule, planes: Words, which: int, first: int, last: int, halt: Array, kept: Kept | None
 ) -> Ints:
-    """Talks ``first`` to ``last - 1`` of a setting, counted."""
+    """Runs ``first`` to ``last - 1`` of a setting, counted."""
     many, honest = last - first, rule.offset.shape[1]
     votes = np.empty((many, honest), dtype=np.int8)
     toss(rule.seeds[which], first, planes, votes)
@@ -73,7 +73,7 @@ def _played(
     )
     flip.play(
         Jobs(0, many, halt, int(rule.seeds[which]), np.arange(first, last)),
-        Topic(votes, np.tile(rule.closed[which], (many, 1)), False, rule.rounds),
+        Deliberation(votes, np.tile(rule.closed[which], (many, 1)), False, rule.rounds),
         Chances(rule.chance, rule.offset[which], np.tile(rule.fixed, (many, 1)), np.uint64(0)),
         _WANT,
         _WANT,
@@ -83,7 +83,7 @@ def _played(
         kept.votes[which, :, first:last] = votes.T
         kept.decisions[which, :, first:last] = results.decisions.T
     right = 2 * results.decisions.sum(axis=1, dtype=np.int64) - honest
-    cast = 2 * votes.sum(axis=1, dtype=np.int64) - honest - int(rule.fixed[0])  # liars vote, too
+    cast = 2 * votes.sum(axis=1, dtype=np.int64) - honest - int(rule.fixed[0])  # the malicious vote, too
     counted = [right > 0, right < 0, right == 0, results.converged, results.played, results.asked]
     counted += [cast > 0, cast == 0]
     return np.array([each.sum() for each in counted], dtype=np.int64)

@@ -1,11 +1,11 @@
 """The table kernel: deliberation on the complete graph, one table look-up and one random word per query.
 
-When k peers are drawn from an urn in which x of N hold colour c, the chance that c wins the query is a
-number that depends on x and alpha only. So the k draws need not be made: a uniform word is compared with
+If x of the N peers that can be asked hold class c, the chance that c wins a query of k depends on x and
+alpha only. So the k draws need not be made: a uniform word is compared with
 the tabulated chances, exactly in law. Byzantine participants with fixed answers are part of the counts.
 
-It interprets any machine; ``flip.py`` is faster where a state has one move only. Every job has a stream of
-its own. Indices are unsigned: numba then need not look out for negative ones.
+It interprets any machine; ``flip.py`` is faster where a state has one move only. Every job has its own
+stream. Indices are unsigned: numba then need not check for negative ones.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from folkmoot.arrays import Array
 from folkmoot.machine import compiled
 from folkmoot.protocols.machine import Machine
-from folkmoot.simulation.kernels.arguments import Chances, Jobs, Results, Topic
+from folkmoot.simulation.kernels.arguments import Chances, Deliberation, Jobs, Results
 from folkmoot.simulation.kernels.rounds import first_states, is_over, take_effect, which_rows, wins_ahead
 from folkmoot.simulation.kernels.streams import below, mix, stream
 from folkmoot.simulation.setting import Options, Setting
@@ -25,28 +25,30 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
 def plays(setting: Setting, options: Options) -> bool:
-    """Inputs that talk each by itself, where only the number of peers of each colour matters to a query."""
+    """Independent inputs, where only the number of peers of each class matters to a query."""
     return setting.exchangeable and not (options.shared or options.record)
 
 
 def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
-    """Jobs, each by itself."""
-    talk, chances, machine = setting.talk, setting.chances, setting.machine
+    """Pieces of independent jobs."""
+    deliberation, chances, machine = setting.deliberation, setting.chances, setting.machine
 
     def some(first: int, last: int, halt: Array) -> None:
-        play(Jobs(first, last, halt, options.seed, options.keys), talk, chances, machine, results)
+        play(Jobs(first, last, halt, options.seed, options.keys), deliberation, chances, machine, results)
         results.asked[first:last] *= setting.protocol.k
 
     return by_jobs(some, len(results.played), options.threads)
 
 
 @compiled(nogil=True)
-def play(jobs: Jobs, talk: Topic, chances: Chances, machine: Machine, results: Results) -> None:
+def play(
+    jobs: Jobs, deliberation: Deliberation, chances: Chances, machine: Machine, results: Results
+) -> None:
     """Plays the jobs; ``asked`` counts queries."""
     first_job, last_job, halt, seed, keys = jobs
-    votes, closed, lockstep, rounds = talk
+    votes, closed, lockstep, rounds = deliberation
     chance, offset, fixed, own = chances
-    after, colour, asking, start, decides, counts_wins = machine
+    after, class_of, asking, start, decides, counts_wins = machine
     decisions, played, asked, converged, _ = results
     inputs, honest = votes.shape
     classes = fixed.shape[1]
@@ -60,7 +62,7 @@ def play(jobs: Jobs, talk: Topic, chances: Chances, machine: Machine, results: R
     for job in range(first_job, last_job):
         repetition, item = divmod(job, inputs)
         word, step = stream(seed, repetition, keys[item], 0)
-        undecided = first_states(votes[item], start, colour, asking, node, held)
+        undecided = first_states(votes[item], start, class_of, asking, node, held)
         for c in range(classes):
             counts[c] = held[c] + fixed[item, c]
         wins[:] = 0
@@ -83,19 +85,19 @@ def play(jobs: Jobs, talk: Topic, chances: Chances, machine: Machine, results: R
                 won = -1
                 for c in range(classes):
                     # Not a running sum of chances: it could pass 2^64 by a rounding error and start at 0.
-                    likely = chance[offset[i & rows] + counts[c] - (own if colour[s] == c else ZERO)]
+                    likely = chance[offset[i & rows] + counts[c] - (own if class_of[s] == c else ZERO)]
                     if uniform < likely:
                         won = c
                         break
                     uniform -= likely
-                ahead = wins_ahead(wins, i, won, colour[s]) if counts_wins else 0
+                ahead = wins_ahead(wins, i, won, class_of[s]) if counts_wins else 0
                 new = after[s, won + 1, ahead]
                 if lockstep:
                     fresh[i] = new
                 elif new != s:
                     node[i] = new
                     undecided -= asking[s] - asking[new]
-                    before, now = colour[s], colour[new]
+                    before, now = class_of[s], class_of[new]
                     if before != now:
                         if before >= 0:
                             held[before] -= 1
@@ -107,12 +109,12 @@ def play(jobs: Jobs, talk: Topic, chances: Chances, machine: Machine, results: R
                         break
             used += 1
             if lockstep:
-                undecided -= take_effect(node, fresh, colour, asking, held)
+                undecided -= take_effect(node, fresh, class_of, asking, held)
                 for c in range(classes):
                     counts[c] = held[c] + fixed[item, c]
                 over = is_over(held, honest, closed[item], decides, undecided)
         for i in range(honest):
-            decisions[job, i] = colour[node[i]]
+            decisions[job, i] = class_of[node[i]]
         played[job] = used
         asked[job] = asks
         converged[job] = over

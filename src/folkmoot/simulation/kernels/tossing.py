@@ -1,4 +1,4 @@
-"""First votes of sweeps: coins, tossed 64 at a time, from streams of their own, as ``gpu/talk.cu`` does.
+"""First votes of sweeps: 64 coins at a time, from separate streams, as in ``gpu/deliberation.cu``.
 
 A participant is right if a uniform word of 64 bits is below its threshold. A random word is one more bit of
 64 such words, from the highest on, until every comparison is made: seven or eight words for 64 coins.
@@ -14,7 +14,7 @@ from folkmoot.arrays import Array, Words
 from folkmoot.machine import compiled
 from folkmoot.simulation.kernels.streams import mix, stream
 
-VOTING, SWEEPING = 11, 12  # what streams are for, beside the talks
+VOTING, SWEEPING = 11, 12  # what streams are for, beside those of deliberations
 _ZERO, _ONE, _ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
@@ -43,10 +43,10 @@ def seeds_of(seed: int, many: int) -> Array:
 
 @compiled(nogil=True)
 def toss(seed: Any, first: int, planes: Array, votes: Array) -> None:
-    """Fills ``votes`` (talk, participant) of the talks from ``first`` on: 1 where a participant is right."""
-    talks, honest = votes.shape
-    for talk in range(talks):
-        word, step = stream(seed, 0, first + talk, VOTING)
+    """Fills ``votes`` (run, participant) of the runs from ``first`` on: 1 where a participant is right."""
+    runs, honest = votes.shape
+    for run in range(runs):
+        word, step = stream(seed, 0, first + run, VOTING)
         for group in range(planes.shape[0]):
             left = min(honest - 64 * group, 64)
             undecided = _ALL if left == 64 else (_ONE << np.uint64(left)) - _ONE
@@ -60,4 +60,4 @@ def toss(seed: Any, first: int, planes: Array, votes: Array) -> None:
                 undecided &= ~(drawn ^ wanted)
                 bit += 1
             for i in range(left):
-                votes[talk, 64 * group + i] = (right >> np.uint64(i)) & _ONE
+                votes[run, 64 * group + i] = (right >> np.uint64(i)) & _ONE

@@ -1,4 +1,4 @@
-"""A GPU by CUDA: ``talk.cu`` compiled by NVRTC through CuPy, which is imported when it is asked for."""
+"""A GPU by CUDA: ``deliberation.cu`` compiled by NVRTC through CuPy, which is imported at the first use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from folkmoot.arrays import Array
 from folkmoot.machine import to_install
 from folkmoot.simulation.kernels.gpu.runner import Form, Step, There
 
-SOURCE: Final = Path(__file__).with_name("talk.cu")
+SOURCE: Final = Path(__file__).with_name("deliberation.cu")
 _BLOCK_ROOM: Final = 1024  # bytes of shared memory that a block takes for itself
 _LARGEST_TABLE: Final = 32 << 10  # bytes of chances that every block keeps for itself
 _FEWEST_LANES: Final = 512  # of a multiprocessor, that its memory must have room for
@@ -23,12 +23,12 @@ _FEWEST_LANES: Final = 512  # of a multiprocessor, that its memory must have roo
 
 @dataclass(frozen=True)
 class Tuning:
-    """How lanes are laid out; found by measuring (docs/gpu.md)."""
+    """The layout of lanes, measured (docs/gpu.md)."""
 
     block: int = 256  # lanes of a block
     blocks: int = 6  # of a multiprocessor, at most
-    chunk: int = 96  # turns of two-colour Slush between two looks at whether a talk is over
-    short_chunk: int = 24  # where talks are short: at most 32 participants, or other walks
+    chunk: int = 96  # turns of two-class Slush between two looks at whether a run is over
+    short_chunk: int = 24  # where runs are short: at most 32 participants, or other walks
     together: int = 12  # turns whose random words are made side by side
 
 
@@ -83,11 +83,11 @@ class Cuda:
         self.cupy = cupy
         self.tuning = tuning or Tuning()
         self._compiled: dict[tuple[str, ...], Any] = {}
-        told = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.runtime.getDevice())
-        self.name: str = told["name"].decode()
-        self.processors = int(told["multiProcessorCount"])
-        self.shared_memory = int(told["sharedMemPerMultiprocessor"])
-        self.shared_block = int(told["sharedMemPerBlockOptin"])
+        properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.runtime.getDevice())
+        self.name: str = properties["name"].decode()
+        self.processors = int(properties["multiProcessorCount"])
+        self.shared_memory = int(properties["sharedMemPerMultiprocessor"])
+        self.shared_block = int(properties["sharedMemPerBlockOptin"])
 
     def launch(self, form: Form, jobs: int) -> _Launch:
         """A walk, with as many lanes as the GPU holds, or as there are jobs for."""

@@ -38,7 +38,7 @@ def worth_it(jobs: int, honest: int) -> bool:
 
 
 def refusal(setting: Setting, options: Options) -> str | None:
-    """The part of this that a GPU does not support; None if it supports all of it."""
+    """A part of this that a GPU does not play; None if it plays all."""
     if options.shared:
         return "batch='shared'"
     if options.record:

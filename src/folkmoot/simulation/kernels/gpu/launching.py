@@ -1,4 +1,4 @@
-"""Jobs played by ``talk.cu``: in batches that fit, by short launches between which one may stop."""
+"""Jobs played by ``deliberation.cu``: in batches that fit, by short launches between which one may stop."""
 
 from __future__ import annotations
 
@@ -76,15 +76,15 @@ def play(runner: Runner, setting: Setting, options: Options, results: Results, h
             results.played[some], results.asked[some] = runner.back(used), runner.back(asks)
         results.converged[some] = runner.back(over)
         decisions = runner.empty((last - first, honest), np.int8)
-        told = [last - first, honest, form.bits, nodes, there.colour, decisions]
-        runner.step("colours_of", (last - first) * honest, told)
+        arguments = [last - first, honest, form.bits, nodes, there.class_of, decisions]
+        runner.step("classes_of", (last - first) * honest, arguments)
         results.decisions[some] = runner.back(decisions)
 
 
 def flip(
     runner: Runner, form: Form, jobs: Prepared, rule: Sequence[Any], out: Sequence[Any], halt: Array
 ) -> None:
-    """Plays jobs of two-colour Slush: by ``rule``, votes to limit in ``talk.cu``, into ``out``."""
+    """Plays jobs of two-class Slush: by ``rule``, votes to limit in ``deliberation.cu``, into ``out``."""
     launch = runner.launch(form, jobs.last - jobs.first)
     lanes = launch.lanes
     state = [
@@ -147,7 +147,7 @@ def batches(runner: Runner, jobs: int, each: int, form: Form) -> Iterator[tuple[
     free = runner.free() // 2
     if free < each + form.lane_bytes:
         raise MemoryError(
-            f"a job of this talk takes {each + form.lane_bytes:,} bytes on the GPU: {free:,} can be had"
+            f"a job of this run takes {each + form.lane_bytes:,} bytes on the GPU: {free:,} can be had"
         )
     size = max(1, min(MOST_JOBS, free // each))
     for first in range(0, jobs, size):

@@ -1,4 +1,4 @@
-"""A setting laid out for ``talk.cu``: states packed in words, counts beside them, tables as it reads them."""
+"""A setting laid out for ``deliberation.cu``: packed states, counts beside them, and tables."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from folkmoot.arrays import Array, Ints, Words
 from folkmoot.simulation.kernels.gpu.runner import Form
 from folkmoot.simulation.setting import Setting
 
-WIDTHS = (2, 4, 8, 32)  # of a packed state, in bits; two-colour Slush has one
-MOST_TURNS = 2**31  # of a talk by the flip walk, which counts them in 32 bits
+WIDTHS = (2, 4, 8, 32)  # of a packed state, in bits; two-class Slush has one
+MOST_TURNS = 2**31  # of a run by the flip walk, which counts them in 32 bits
 
 Packed = npt.NDArray[np.uint32]
 
@@ -22,14 +22,14 @@ class GpuLayout(NamedTuple):
 
     form: Form
     first: Packed  # (input, word): packed first states
-    held: Array  # (input, colour) int32: honest participants that hold it at first
+    held: Array  # (input, class) int32: honest participants that hold it at first
     asking: Array  # (input,) int32: how many have not decided
-    fixed: Array  # (input, colour) int32
-    closed: Array  # (input, colour) uint8
+    fixed: Array  # (input, class) int32
+    closed: Array  # (input, class) uint8
     chance: Array  # uint64
     offset: Array  # (honest,) uint32
     after: Array  # int32
-    colour: Array  # (state,) int32
+    class_of: Array  # (state,) int32
     asks: Array  # (state,) int32
 
 
@@ -45,7 +45,7 @@ def layout_of(setting: Setting) -> GpuLayout:
         rows = len(np.unique(offset))
         chance, offset, width = paired(chance, offset, len(chance) // rows, honest + named)
     states = votes.astype(np.uint32) if flips else machine.start[votes.astype(np.int64) + 1].astype(np.uint32)
-    bits = 1 if flips else next(width for width in WIDTHS if len(machine.colour) <= 2**width)
+    bits = 1 if flips else next(width for width in WIDTHS if len(machine.class_of) <= 2**width)
     first = packed(states, bits)
     form = Form(
         walk="flip" if flips else "table",
@@ -69,7 +69,7 @@ def layout_of(setting: Setting) -> GpuLayout:
         chance=chance,
         offset=offset.astype(np.uint32),
         after=machine.after.astype(np.int32).ravel(),
-        colour=np.array([0, 1], dtype=np.int32) if flips else machine.colour.astype(np.int32),
+        class_of=np.array([0, 1], dtype=np.int32) if flips else machine.class_of.astype(np.int32),
         asks=machine.asking.astype(np.int32),
     )
 
@@ -78,7 +78,7 @@ def is_flip(setting: Setting) -> bool:
     """Whether the flip walk plays it.
 
     It looks only now and then if all agree, so that must be for good; and from how many say blue it must know
-    how many say red, so as many liars must say anything on each input.
+    how many say red, so as many adversaries must answer on each input.
     """
     if not setting.plain or setting.lockstep:
         return False
@@ -88,7 +88,7 @@ def is_flip(setting: Setting) -> bool:
     if len(np.unique(chances.fixed.sum(axis=1))) > 1:
         return False
     rows = np.unique(chances.offset).astype(np.int64)
-    against = chances.fixed[:, ::-1]  # of those who hold a colour, how many always say the other
+    against = chances.fixed[:, ::-1]  # of those who hold a class, how many always say the other
     turned = chances.chance[rows[:, None, None] + against].max(axis=0) > 0
     return not bool((turned & setting.closed).any())
 

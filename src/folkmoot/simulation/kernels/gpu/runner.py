@@ -1,7 +1,7 @@
-"""Machines for the C++ of ``talk.cu``: the calls that a GPU must answer, or this machine in the tests.
+"""Interface to a device for ``deliberation.cu``: a GPU, or this machine in the tests.
 
 Arguments are arrays that the runner has made, whole numbers, or None for no array; their order is that of
-``talk.cu``.
+``deliberation.cu``.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from folkmoot.arrays import Array
 
 There: TypeAlias = Any  # an array where the code runs
 
-Step: TypeAlias = Literal["streams_for", "planes_for", "votes_for", "colours_of"]
+Step: TypeAlias = Literal["streams_for", "planes_for", "votes_for", "classes_of"]
 
 
 @dataclass(frozen=True)
 class Form:
-    """Which walk is played, and how much of it a lane keeps."""
+    """The walk, and the memory of a lane."""
 
     walk: Literal["flip", "table"]
     bits: int  # a state
@@ -35,7 +35,7 @@ class Form:
 
     @property
     def lane_bytes(self) -> int:
-        """The bytes that a lane keeps between launches."""
+        """The memory of a lane between launches, in bytes."""
         return 4 * (self.words + self.counts + self.wins) + 64
 
 
@@ -44,14 +44,14 @@ class Launch(Protocol):
 
     @property
     def lanes(self) -> int:
-        """How many jobs are played at the same time."""
+        """The number of jobs played at the same time."""
 
     def __call__(self, arguments: Sequence[Any]) -> float:
         """Play for a while; returns how many seconds it took."""
 
 
 class Runner(Protocol):
-    """A machine that runs the kernels."""
+    """A device."""
 
     def launch(self, form: Form, jobs: int) -> Launch:
         """A walk, for so many jobs."""

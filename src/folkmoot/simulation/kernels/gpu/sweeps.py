@@ -1,4 +1,4 @@
-"""Sweeps on a GPU: votes are tossed there, talks are counted there, and a few numbers a setting come back."""
+"""Sweeps on a GPU, which draws votes and counts runs, so that a few numbers per setting come back."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from folkmoot.simulation.kernels.gpu.runner import Form, Runner
 from folkmoot.simulation.kernels.sweeps import TALLIES, SweptRule
 
 
-def counted(runner: Runner, rule: SweptRule, talks: int, halt: Array) -> Ints:
-    """(setting, TALLIES): what came of so many talks of every setting; queries are turns here."""
+def counted(runner: Runner, rule: SweptRule, repeats: int, halt: Array) -> Ints:
+    """(setting, TALLIES): the counts of every setting, with turns in place of queries."""
     settings, honest = rule.offset.shape
     local = bool((rule.offset != 0).any())
     chance, offset, width = paired(rule.chance, rule.offset, rule.row, honest + int(rule.fixed.sum()))
@@ -21,8 +21,8 @@ def counted(runner: Runner, rule: SweptRule, talks: int, halt: Array) -> Ints:
     tally = runner.array(np.zeros((settings, TALLIES), dtype=np.uint64))
     groups = -(-honest // 64)
     seeds, planes = runner.array(rule.seeds), runner.empty((settings, groups, 64), np.uint64)
-    told = [settings, honest, runner.array(rule.thresholds), planes]
-    runner.step("planes_for", planes.size, told)
+    arguments = [settings, honest, runner.array(rule.thresholds), planes]
+    runner.step("planes_for", planes.size, arguments)
     tables = [
         runner.array(np.tile(rule.fixed, (settings, 1)).astype(np.int32)),
         runner.array(rule.closed.astype(np.uint8)),
@@ -34,10 +34,10 @@ def counted(runner: Runner, rule: SweptRule, talks: int, halt: Array) -> Ints:
         honest,
         rule.rounds * honest,
     ]
-    for first, last in batches(runner, settings * talks, 24 + 4 * form.words, form):
+    for first, last in batches(runner, settings * repeats, 24 + 4 * form.words, form):
         jobs = Prepared.room(runner, first, last)
         votes = runner.empty((last - first, form.words), np.uint32)
-        told = [first, last, talks, 0, seeds, planes, honest, *jobs[2:], votes]
-        runner.step("votes_for", last - first, told)
+        arguments = [first, last, repeats, 0, seeds, planes, honest, *jobs[2:], votes]
+        runner.step("votes_for", last - first, arguments)
         flip(runner, form, jobs, [votes, *tables], [None, None, None, tally, 0 if one else TALLIES], halt)
     return np.asarray(runner.back(tally).astype(np.int64))

@@ -1,8 +1,8 @@
-// The talks of flip.py and table.py for a GPU, and for whatever compiles C++: the same arithmetic, the same bits.
+// The runs of flip.py and table.py for a GPU, and for whatever compiles C++: the same arithmetic, the same bits.
 //
 // A lane (a thread of the GPU) plays a job at a time: it takes the next one by a counter, plays it in chunks of
 // turns, writes what came of it and takes the next. What a lane has in hand is kept between launches, so that a
-// launch is short and a talk may be long. Lanes look up only between chunks whether a talk is over: all of a warp
+// launch is short and a run may be long. Lanes look up only between chunks whether a run is over: all of a warp
 // then do it together. For the host, lanes are played one after the other.
 //
 // States of participants are packed, BITS each, in 32-bit words; word w of lane l is at [w * stride + l], so that
@@ -15,7 +15,7 @@
 #endif
 
 #ifndef CHUNK
-#define CHUNK 32  // turns between two looks at whether a talk is over
+#define CHUNK 32  // turns between two looks at whether a run is over
 #endif
 #ifndef TOGETHER
 #define TOGETHER 8  // turns whose random words are made side by side
@@ -34,7 +34,7 @@ typedef signed char i8;
 
 #define NEVER 0xFFFFFFFFu
 #define IDLE -1ll    // the lane has no job
-#define TALLIES 8    // right, wrong, level, settled, rounds, queries; first votes: more right ones, as many
+#define TALLIES 8    // right, wrong, tied, converged, rounds, queries; first votes: more right ones, as many
 #define VOTING 11ull // the purpose of the streams that first votes come from (streams.py)
 
 // ---- random numbers: streams.py ------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ struct Alone {
 };
 #endif
 
-// What came of a job, for sweeps: the colour that is right is 1.
+// What came of a job, for sweeps: the class that is right is 1.
 template <class Lanes>
 HOST_DEVICE void count(const Lanes& lanes, u64* tally, u32 right, u32 wrong, bool over, u64 used, u64 asks) {
   lanes.add(tally + (right > wrong ? 0 : right < wrong ? 1 : 2), 1);
@@ -106,7 +106,7 @@ HOST_DEVICE void count(const Lanes& lanes, u64* tally, u32 right, u32 wrong, boo
       const u32 *job_row, const u32 *job_set
 #define JOB_NAMES first, last, counter, chunks, lanes, job_word, job_step, job_row, job_set
 
-// ---- flip.py: two-colour Slush, every vote cast, one at a time -----------------------------------------------
+// ---- flip.py: two-class Slush, every vote cast, one at a time -----------------------------------------------
 
 #define FLIP                                                                                              \
   JOBS, const u32 *votes, const i32 *fixed, const u8 *closed, const u64 *chance, i64 chances, i64 width,  \
@@ -136,7 +136,7 @@ HOST_DEVICE void flip_turn(u64 uniform, u32 i, u32* nodes, u32 stride, const u64
   }
 }
 
-// table: the chances, where they are read fastest; nodes, stride: the packed colours of this lane.
+// table: the chances, where they are read fastest; nodes, stride: the packed classes of this lane.
 template <bool LOCAL, class Lanes>
 HOST_DEVICE void flip_lane(const Lanes& warp, i64 lane, u32* nodes, u32 stride, const u64* table, u64* own_tally,
                            FLIP) {
@@ -184,7 +184,7 @@ HOST_DEVICE void flip_lane(const Lanes& warp, i64 lane, u32* nodes, u32 stride, 
           blue_goal = closed[2 * set + 1] ? 8 * (size + fixed[2 * set + 1]) : NEVER;
           own_offset = offset + set * offset_stride;
           turn = final = 0;
-          if (tally) {  // what a centre would have counted, liars' votes too
+          if (tally) {  // the majority of all first votes, those of the malicious too
             const u32 twice = 2 * (ones + fixed[2 * set + 1]), all = size + fixed[2 * set] + fixed[2 * set + 1];
             u64* to = own_tally ? own_tally : tally + set * tally_stride;
             if (twice >= all) warp.add(to + (twice > all ? 6 : 7), 1);
@@ -254,17 +254,17 @@ HOST_DEVICE void flip_lane(const Lanes& warp, i64 lane, u32* nodes, u32 stride, 
 
 #define TABLE                                                                                             \
   JOBS, const u32 *votes, const i32 *held, const i32 *asking_first, const i32 *fixed, const u8 *closed,   \
-      const u64 *chance, i64 chances, const u32 *offset, i64 own, const i32 *after, const i32 *colour,    \
+      const u64 *chance, i64 chances, const u32 *offset, i64 own, const i32 *after, const i32 *class_of,    \
       const i32 *asking, i64 classes, i64 decides, i64 honest, i64 rounds, i64 *lane_job, u64 *lane_word, \
       u64 *lane_step, i32 *lane_turn, i32 *lane_used, i64 *lane_asks, i32 *lane_undecided,                \
       u32 *lane_counts, u32 *lane_nodes, i32 *lane_wins, u32 *out_nodes, i64 *out_used, i64 *out_asks,    \
       u8 *out_over
 #define TABLE_NAMES                                                                                       \
-  JOB_NAMES, votes, held, asking_first, fixed, closed, chance, chances, offset, own, after, colour,       \
+  JOB_NAMES, votes, held, asking_first, fixed, closed, chance, chances, offset, own, after, class_of,       \
       asking, classes, decides, honest, rounds, lane_job, lane_word, lane_step, lane_turn, lane_used,     \
       lane_asks, lane_undecided, lane_counts, lane_nodes, lane_wins, out_nodes, out_used, out_asks, out_over
 
-// Whether all hold a colour that cannot be left, or all have decided.
+// Whether all hold a class that cannot be left, or all have decided.
 HOST_DEVICE bool is_over(const u32* counts, u32 stride, const i32* fixed, const u8* closed, u32 classes,
                          u32 honest, bool decides, i32 undecided) {
   if (decides) return undecided == 0;
@@ -273,7 +273,7 @@ HOST_DEVICE bool is_over(const u32* counts, u32 stride, const i32* fixed, const 
   return false;
 }
 
-// counts: (colour, stride), and with LOCKSTEP once more, as they will be after the round.
+// counts: (class, stride), and with LOCKSTEP once more, as they will be after the round.
 template <u32 BITS, bool LOCKSTEP, bool WINS, class Lanes>
 HOST_DEVICE void table_lane(const Lanes& warp, i64 lane, u32* nodes, u32 stride, u32* counts, u32 count_stride,
                             const u64* table, TABLE) {
@@ -337,7 +337,7 @@ HOST_DEVICE void table_lane(const Lanes& warp, i64 lane, u32* nodes, u32 stride,
       ++turn;
       if (asking[s]) {
         ++asks;
-        const i32 mine = colour[s];
+        const i32 mine = class_of[s];
         const u64* row = table + offset[i];
         i32 won = -1;
         for (u32 c = 0; c < many; ++c) {
@@ -358,7 +358,7 @@ HOST_DEVICE void table_lane(const Lanes& warp, i64 lane, u32* nodes, u32 stride,
         if (fresh != s) {
           *cell = (packed & ~(MASK << shift)) | (fresh << shift);
           undecided -= asking[s] - asking[fresh];
-          const i32 then = colour[fresh];
+          const i32 then = class_of[fresh];
           if (mine != then) {
             if (mine >= 0) --next_counts[mine * count_stride];
             if (then >= 0) ++next_counts[then * count_stride];
@@ -402,7 +402,7 @@ HOST_DEVICE void table_lane(const Lanes& warp, i64 lane, u32* nodes, u32 stride,
   }
 }
 
-// ---- before the talk: streams and votes; after it: colours ----------------------------------------------------
+// ---- before the run: streams and votes; after it: classes ----------------------------------------------------
 
 #define STREAMS                                                                                           \
   i64 first, i64 last, i64 inputs, u64 seed, const i64 *keys, u64 *job_word, u64 *job_step, u32 *job_row, \
@@ -417,23 +417,23 @@ HOST_DEVICE void make_stream(i64 job, STREAMS) {
 }
 
 #define VOTES                                                                                             \
-  i64 first, i64 last, i64 talks, i64 shift, const u64 *seeds, const u64 *planes, i64 honest,             \
+  i64 first, i64 last, i64 repeats, i64 shift, const u64 *seeds, const u64 *planes, i64 honest,             \
       u64 *job_word, u64 *job_step, u32 *job_row, u32 *job_set, u32 *votes
 #define VOTE_NAMES                                                                                        \
-  first, last, talks, shift, seeds, planes, honest, job_word, job_step, job_row, job_set, votes
+  first, last, repeats, shift, seeds, planes, honest, job_word, job_step, job_row, job_set, votes
 
-// Job set * talks + talk of a sweep: the stream of the talk, and first votes from a stream of their own.
+// Job set * repeats + run of a sweep: the stream of the run, and first votes from a stream of their own.
 //
 // Participant i is right (1) if its uniform word of 64 bits is below its threshold. 64 participants toss together: a
 // random word is one more bit of each one's uniform word, from the highest on, until every comparison is made.
 // planes: (set, group of 64, bit), the thresholds' bits, the highest first.
 HOST_DEVICE void make_votes(i64 job, VOTES) {
-  const i64 place = job - first, set = job / talks, talk = job % talks + shift;
-  stream(seeds[set], 0, (u64)talk, 0, job_word[place], job_step[place]);
+  const i64 place = job - first, set = job / repeats, run = job % repeats + shift;
+  stream(seeds[set], 0, (u64)run, 0, job_word[place], job_step[place]);
   job_row[place] = (u32)place;
   job_set[place] = (u32)set;
   u64 word, step;
-  stream(seeds[set], 0, (u64)talk, VOTING, word, step);
+  stream(seeds[set], 0, (u64)run, VOTING, word, step);
   const u32 words = (u32)(honest + 31) / 32, groups = (u32)(honest + 63) / 64;
   for (u32 g = 0; g < groups; ++g) {
     const u64* threshold = planes + (set * groups + g) * 64;
@@ -462,15 +462,15 @@ HOST_DEVICE void make_plane(i64 entry, PLANES) {
   planes[entry] = plane;
 }
 
-#define COLOURS i64 jobs, i64 honest, i64 bits, const u32 *nodes, const i32 *colour, i8 *decisions
-#define COLOUR_NAMES jobs, honest, bits, nodes, colour, decisions
+#define CLASSES i64 jobs, i64 honest, i64 bits, const u32 *nodes, const i32 *class_of, i8 *decisions
+#define CLASS_NAMES jobs, honest, bits, nodes, class_of, decisions
 
 // Entry job * honest + i of the decisions.
-HOST_DEVICE void tell_colour(i64 entry, COLOURS) {
+HOST_DEVICE void write_class(i64 entry, CLASSES) {
   const u32 per = 32 / (u32)bits, mask = bits == 32 ? 0xFFFFFFFFu : (1u << bits) - 1;
   const i64 job = entry / honest, words = (honest + per - 1) / per;
   const u32 i = (u32)(entry % honest);
-  decisions[entry] = (i8)colour[(nodes[job * words + i / per] >> (i % per * bits)) & mask];
+  decisions[entry] = (i8)class_of[(nodes[job * words + i / per] >> (i % per * bits)) & mask];
 }
 
 // ---- launches --------------------------------------------------------------------------------------------------
@@ -486,7 +486,7 @@ extern "C" __global__ void votes_for(VOTES) { EACH(first, last) make_votes(each,
 extern "C" __global__ void planes_for(PLANES) {
   EACH(0, sets * ((honest + 63) / 64) * 64) make_plane(each, PLANE_NAMES);
 }
-extern "C" __global__ void colours_of(COLOURS) { EACH(0, jobs * honest) tell_colour(each, COLOUR_NAMES); }
+extern "C" __global__ void classes_of(CLASSES) { EACH(0, jobs * honest) write_class(each, CLASS_NAMES); }
 
 // Shared memory: the table (if TABLE_SHARED), tallies of the block, counts, nodes (if NODES_SHARED).
 extern __shared__ u64 block_memory[];
@@ -554,8 +554,8 @@ extern "C" void votes_for(VOTES) {
 extern "C" void planes_for(PLANES) {
   for (i64 entry = 0; entry < sets * ((honest + 63) / 64) * 64; ++entry) make_plane(entry, PLANE_NAMES);
 }
-extern "C" void colours_of(COLOURS) {
-  for (i64 entry = 0; entry < jobs * honest; ++entry) tell_colour(entry, COLOUR_NAMES);
+extern "C" void classes_of(CLASSES) {
+  for (i64 entry = 0; entry < jobs * honest; ++entry) write_class(entry, CLASS_NAMES);
 }
 
 extern "C" void flip_local(FLIP) {

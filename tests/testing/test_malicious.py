@@ -15,7 +15,7 @@ from folkmoot.node.rosters.chronicle import Chronicle
 from folkmoot.node.service.archive import NodeArchive
 from folkmoot.node.service.node import Node
 from folkmoot.node.service.parts import Settings
-from folkmoot.testing.liars import LIARS, Liar
+from folkmoot.testing.malicious import MALICIOUS, MaliciousMember
 from support.node.moot import Moot, model
 
 LABELS = ("no", "yes")
@@ -27,10 +27,10 @@ def voter(*, right: bool) -> Any:
     return model(lambda rows: [LABELS[(int(row[0]) + (not right)) % 2] for row in rows], LABELS)
 
 
-class WithALiar(Moot):
+class WithAMaliciousMember(Moot):
     """Four nodes, of which the last one lies."""
 
-    def __init__(self, kind: type[Liar]) -> None:
+    def __init__(self, kind: type[MaliciousMember]) -> None:
         self.kind = kind
         secrets = Settings(randbytes=random.Random(5).randbytes)  # the same run each time
         super().__init__([voter(right=i < 3) for i in range(4)], settings=secrets)
@@ -50,9 +50,9 @@ class WithALiar(Moot):
         return node
 
 
-@pytest.mark.parametrize("name", LIARS)
+@pytest.mark.parametrize("name", MALICIOUS)
 def test_one_of_four_may_lie(name: str) -> None:
-    moot = WithALiar(LIARS[name])
+    moot = WithAMaliciousMember(MALICIOUS[name])
     account, *_ = moot.play(moot.put(0, ROWS, labels=LABELS), but=[3])
     assert account.decisions == [LABELS[row % 2] for row in range(len(ROWS))]
     assert set(account.evidence) <= {moot.roster[3].name}
@@ -65,7 +65,7 @@ def test_one_of_four_may_lie(name: str) -> None:
 def test_who_says_two_things_leaves_evidence_and_who_is_silent_none() -> None:
     told = {}
     for name in ("two-faced", "silent", "withholding"):
-        moot = WithALiar(LIARS[name])
+        moot = WithAMaliciousMember(MALICIOUS[name])
         account, *_ = moot.play(moot.put(0, ROWS, labels=LABELS), but=[3])
         moot.run(5.0)
         accused = {who for i in range(3) for who in moot.account(i, bytes.fromhex(account.motion)).evidence}

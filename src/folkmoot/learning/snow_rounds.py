@@ -1,7 +1,4 @@
-"""Deliberations of a moot by a protocol of the Snow family: the paper's way, for plain votes.
-
-The talk played is recorded, so that the explanation is of the same run as the answer.
-"""
+"""Deliberation of a moot by a Snow protocol, for plain votes."""
 
 from __future__ import annotations
 
@@ -13,14 +10,15 @@ from typing import Any, Final
 import numpy as np
 
 from folkmoot import checks
-from folkmoot.adversaries import Adversary, handed_in
-from folkmoot.aggregation import Answers, Plurality
-from folkmoot.aggregation.interface import ballots
+from folkmoot.adversaries.interface import Adversary, handed_in
+from folkmoot.aggregation import Plurality
+from folkmoot.aggregation.interface import Answers, ballots
 from folkmoot.arrays import Ints
 from folkmoot.learning.first_votes import FirstVotes
 from folkmoot.learning.participants import Participant
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import Slush, SnowProtocol
+from folkmoot.protocols.slush import Slush
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.protocols.thresholds import StrongConfidence
 from folkmoot.simulation.council import Council
 from folkmoot.simulation.engine import deliberate_among
@@ -30,27 +28,27 @@ ROUNDS: Final = 50  # at most; in a round each honest participant asks once, on 
 _MOST: Final = 127  # classes that the kernels take; beyond, the classes of an input are numbered anew
 
 
-class ProtocolWarning(UserWarning):
-    """The protocol that was given asks for more peers than there are, so k and alpha were scaled down.
+class ProtocolWarning(checks.MootWarning):
+    """The protocol asks more peers than there are, so k and alpha were scaled down.
 
     Examples
     --------
     >>> import warnings
-    >>> from folkmoot import Slush
-    >>> from folkmoot.learning import ConsensusClassifier, ProtocolWarning
+    >>> from folkmoot import ConsensusClassifier, Slush
+    >>> from folkmoot.learning.snow_rounds import ProtocolWarning
     >>> from sklearn.naive_bayes import GaussianNB
     >>> X, y = [[i] for i in range(12)], [0, 1] * 6
-    >>> with warnings.catch_warnings(record=True) as said:
+    >>> with warnings.catch_warnings(record=True) as found:
     ...     warnings.simplefilter("always")
     ...     moot = ConsensusClassifier([GaussianNB()] * 4, protocol=Slush(10, 10)).fit(X, y)
-    >>> print(said[0].message)
+    >>> print(found[0].message)
     Slush asks 10 others, and there are 3: it goes on with k=3, alpha=3
     """
 
 
 @dataclass(frozen=True)
 class SnowRounds:
-    """How the participants of a moot deliberate."""
+    """Runs of the participants of a moot by a Snow protocol."""
 
     protocol: Any
     participants: Sequence[Participant]
@@ -58,11 +56,11 @@ class SnowRounds:
 
     def __post_init__(self) -> None:
         if isinstance(self.protocol, SnowProtocol):
-            self.among(None).thresholds(len(self.participants))  # complains about a list of another length
+            self.among(None).thresholds(len(self.participants))  # raises for a list of another length
 
     @staticmethod
     def check(protocol: Any, aggregation: Any, voting: str) -> None:
-        """Complain about a protocol that is none, or that does not go with the rest."""
+        """Raise if this is no protocol, or does not fit aggregation and voting."""
         if protocol is None or isinstance(protocol, Council):
             return
         if not isinstance(protocol, SnowProtocol):
@@ -83,7 +81,7 @@ class SnowRounds:
                 voting=voting,
             )
 
-    def tell_scaled(self) -> None:
+    def warn_if_scaled(self) -> None:
         """Warn if there are fewer others than the protocol asks."""
         others = len(self.participants) - 1
         if isinstance(self.protocol, SnowProtocol) and self.protocol.k > others:
@@ -97,7 +95,7 @@ class SnowRounds:
             )
 
     def among(self, seen: Votes | None) -> SnowProtocol[Any]:
-        """The protocol among these participants, with the thresholds that the first votes bear out."""
+        """The protocol among these participants, with thresholds by their accuracy."""
         n = len(self.participants)
         protocol = self.protocol.scaled(n) if self.protocol is not None else Slush(*checks.default_query(n))
         if isinstance(protocol.alpha, StrongConfidence) and protocol.alpha.p is None:
@@ -116,15 +114,15 @@ class SnowRounds:
         repeats: int = 1,
         record: bool = True,
     ) -> Outcome:
-        """The outcome of the deliberation."""
-        liars = {i: liar for i, liar in (adversaries or {}).items() if i not in votes.faults}
-        seen = handed_in(votes.table, liars, truth, classes, seed=self.seed) if liars else votes.table
+        """Deliberate."""
+        malicious = {i: adversary for i, adversary in (adversaries or {}).items() if i not in votes.faults}
+        seen = handed_in(votes.table, malicious, truth, classes, seed=self.seed) if malicious else votes.table
         there = [i for i in range(len(votes.table)) if i not in votes.faults]
         outcome = deliberate_among(
             there,
             votes.table,
             self.among(seen),
-            adversaries=liars,
+            adversaries=malicious,
             truth=truth,
             classes=classes,
             keys=vote_keys(votes.table),

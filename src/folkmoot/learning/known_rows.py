@@ -1,8 +1,7 @@
-"""Rows that participants hold back or show, as own aggregations need them.
+"""Rows with known truth for own aggregations: held back by a participant, or shown to all.
 
-Holdout trust needs no more than what each participant's model said of its own held-out rows. Peer review
-needs rows that are shown, inputs and truths, and what everybody says of them. They are shown only where the
-aggregation asks for that by name.
+Holdout trust needs each participant's votes on its own held-out rows only. Peer review needs rows with
+inputs, labels and everybody's votes, which participants show only if the aggregation asks for them.
 """
 
 from __future__ import annotations
@@ -14,35 +13,34 @@ import numpy as np
 
 from folkmoot.aggregation import Rows
 from folkmoot.arrays import Array, Ints
-from folkmoot.learning.check_rows import shown_places
 from folkmoot.learning.first_votes import places
 from folkmoot.learning.participants import Participant, Task
 from folkmoot.learning.tables import rows_of, stacked
+from folkmoot.learning.validation_rows import places_to_show
 from folkmoot.votes import NO_VOTE
 
-PUBLIC = -1  # the owner of rows whose truth all take for right
+PUBLIC = -1  # the owner of public rows, whose labels all trust
 
 
 def held_rows(participants: Sequence[Participant], labels: Array | None) -> Rows:
-    """Each participant's knowledge of itself: its own votes on rows that it held back.
+    """The votes of each participant on rows that it held back; numbers without ``labels``.
 
-    The others' votes on these are not known to it, and neither are the inputs to anybody else. Without
-    ``labels`` votes are numbers.
+    It does not know the votes of others on these, and nobody else knows the inputs.
     """
     there = {i: each.unseen for i, each in enumerate(participants) if each.unseen is not None}
     if not there:
         none = np.empty(0, dtype=np.int64)
         return Rows(np.empty((len(participants), 0), dtype=np.int64), none, none)
     owner = np.concatenate([np.full(len(truth), i) for i, (truth, _) in there.items()])
-    truth, said = (
+    truth, answers = (
         np.concatenate(
             [each[k] if labels is None else _places_of(each[k], labels) for each in there.values()]
         )
         for k in (0, 1)
     )
     gap = np.nan if labels is None else NO_VOTE
-    votes = np.full((len(participants), *said.shape), gap, dtype=said.dtype)
-    votes[owner, np.arange(len(owner))] = said
+    votes = np.full((len(participants), *answers.shape), gap, dtype=answers.dtype)
+    votes[owner, np.arange(len(owner))] = answers
     return Rows(votes, truth, owner)
 
 
@@ -52,22 +50,22 @@ def _places_of(values: Array, labels: Array) -> Ints:
 
 
 def chosen_rows(tasks: Sequence[Task], rows: Any, draw: np.random.Generator) -> list[Ints]:
-    """Which of its rows each participant shows, as places among its own."""
-    return [shown_places(task.y if task.y.ndim == 1 else task.y[:, 0], rows, draw) for task in tasks]
+    """The rows that each participant shows, as places among its own."""
+    return [places_to_show(task.y if task.y.ndim == 1 else task.y[:, 0], rows, draw) for task in tasks]
 
 
-def votes_on_shown(votes: Array, owner: Ints, own: Sequence[Array | None] | None) -> Array:
-    """Everybody's votes on rows that are shown; ``own`` replaces what owners say of their own.
+def votes_with_own(votes: Array, owner: Ints, own: Sequence[Array | None] | None) -> Array:
+    """Everybody's votes on shown rows; ``own`` replaces those of owners.
 
-    A vote of a model on a row that it was fitted on says nothing of other rows: without ``own`` owners have
-    none on theirs.
+    The vote of a model on a row that it was fitted on does not show its accuracy. Without ``own`` owners have
+    no votes on their rows.
     """
     gap = NO_VOTE if votes.dtype.kind == "i" else np.nan
     votes = votes.copy()
     for i in range(len(votes)):
         mine = owner == i
-        said = None if own is None else own[i]
-        votes[i, mine] = gap if said is None else said
+        answers = None if own is None else own[i]
+        votes[i, mine] = gap if answers is None else answers
     return votes
 
 

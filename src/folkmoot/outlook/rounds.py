@@ -1,7 +1,7 @@
-"""Talks in which a participant asks k others, in numpy: any Snow protocol, with a leader each round or none.
+"""Snow protocols in numpy, with a leader per round or none.
 
-All inputs talk at once, each turn an operation on arrays over inputs. A random word is a hash of the seed,
-the repetition, the input's key and the number of the draw. So an outcome depends on the key and not on the
+All inputs are played at once: each turn is an operation on arrays over inputs. A random word is a hash of the
+seed, the repetition, the input's key and the number of the draw: an outcome depends on the key and not on the
 batch. The rule is the protocol's table (``protocols/machine.py``); ``leaders.py`` has the rule of leaders.
 """
 
@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from folkmoot.adversaries import Sees
-from folkmoot.arrays import Bools, Colours, Ints, Words
+from folkmoot.adversaries.interface import Sees
+from folkmoot.arrays import Bools, Classes, Ints, Words
 from folkmoot.outlook.moot import Ended, OutlookMoot
 from folkmoot.protocols.machine import machine_of
 from folkmoot.protocols.snow import SnowProtocol, reaches
@@ -52,14 +52,14 @@ def words(stream: Words, numbers: Any) -> Words:
 
 
 class Leading(NamedTuple):
-    """The leaders of round 0, 1, ... (then again from the first), and the peers of each, by seat."""
+    """The leaders of rounds 0, 1, ..., in a cycle, and the peers that each asks when it leads, by seat."""
 
     order: Ints  # (seat,)
     sample: Ints  # (seat, k)
 
 
 class Seats(NamedTuple):
-    """Inputs on which as many take part: on each the honest ones have the first seats, then the liars."""
+    """Inputs with as many participants each: the honest ones have the first seats, then the malicious."""
 
     inputs: Ints  # (input,): which of the whole batch they are
     who: Ints  # (input, seat): which participant sits there
@@ -74,10 +74,10 @@ def seated(moot: OutlookMoot, weights: Sequence[float] | None) -> Iterator[Seats
     there, order = moot.present, np.argsort(~moot.honest, kind="stable")
     honest, everyone = there[moot.honest].sum(axis=0), there.sum(axis=0)
     weight = np.ones(len(there)) if weights is None else np.array(weights)
-    heard = (there & (weight > 0)[:, None]).any(axis=0)  # where no answer weighs anything nobody is turned
-    talking = np.flatnonzero((honest > 0) & (everyone > 1) & heard)
+    counts = (there & (weight > 0)[:, None]).any(axis=0)  # without any weight no query has a winner
+    active = np.flatnonzero((honest > 0) & (everyone > 1) & counts)
     groups: dict[tuple[int, bytes], list[tuple[int, Ints]]] = {}
-    for x in talking.tolist():
+    for x in active.tolist():
         who = order[there[order, x]]
         groups.setdefault((int(honest[x]), weight[who].tobytes()), []).append((x, who))
     for (first, _), listed in groups.items():
@@ -85,7 +85,7 @@ def seated(moot: OutlookMoot, weights: Sequence[float] | None) -> Iterator[Seats
 
 
 class MootRounds:
-    """The talk about the inputs of ``Seats`` in one repetition, turn by turn."""
+    """The run of the inputs of ``Seats`` in one repetition, turn by turn."""
 
     def __init__(
         self, moot: OutlookMoot, rule: SnowProtocol[Any], seats: Seats, repetition: int, itself: bool,
@@ -104,8 +104,8 @@ class MootRounds:
         self.stream = streams(np.full_like(own, -1) if moot.shared else own, moot.seed, repetition, 1)
         self.die = streams(own, moot.seed, repetition, 2)
         self.drawn = self.leader = 0
-        self.heard = self.sample = np.empty((0, 0), dtype=np.int64)
-        self._seat_liars()
+        self.leader_answers = self.sample = np.empty((0, 0), dtype=np.int64)
+        self._seat_malicious()
         self.closed = self._closed()
         self.held = np.zeros((inputs, moot.classes), dtype=np.int64)
         self.over = np.zeros(inputs, dtype=np.bool_)
@@ -116,9 +116,9 @@ class MootRounds:
         )
 
     @property
-    def holds(self) -> Colours:
+    def holds(self) -> Classes:
         """(input, honest seat): the classes held."""
-        return self.machine.colour[self.node].astype(np.int8)
+        return self.machine.class_of[self.node].astype(np.int8)
 
     def play(self) -> None:
         """Round after round, until all inputs are over."""
@@ -135,11 +135,11 @@ class MootRounds:
 
     def _round(self, number: int, at: Ints) -> None:
         lockstep = self.moot.lockstep
-        if self.leading is not None:  # a leader asks before anybody else does, and shows to all what it heard
+        if self.leading is not None:  # a leader asks first, and sends the answers to all
             self.leader = int(self.leading.order[number % self.nodes])
             self.sample = np.broadcast_to(self.leading.sample[self.leader], (len(self.node), self.k))
-            self.heard = np.zeros(self.sample.shape, dtype=np.int64)
-            self.heard[at] = self._answers(at, np.full(len(at), self.leader), self.sample[at])
+            self.leader_answers = np.zeros(self.sample.shape, dtype=np.int64)
+            self.leader_answers[at] = self._answers(at, np.full(len(at), self.leader), self.sample[at])
             if self.leader < self.seats.honest:
                 self.asked[at] += self.k + self.nodes - 1
         fresh = self.node.copy() if lockstep else self.node
@@ -165,11 +165,11 @@ class MootRounds:
         won = self._won(at, said, peers, asker)
         if self.leading is not None:
             lost = np.flatnonzero((won == NO_VOTE) & asks)
-            won[lost] = led(won[lost], self._shown(at[lost], asker[lost]))
+            won[lost] = led(won[lost], self._leader_winner(at[lost], asker[lost]))
         ahead = np.zeros(len(at), dtype=np.int64)
         if self.machine.counts_wins:
             counts = np.flatnonzero((won != NO_VOTE) & asks)
-            x, i, w, own = at[counts], asker[counts], won[counts], self.machine.colour[state[counts]]
+            x, i, w, own = at[counts], asker[counts], won[counts], self.machine.class_of[state[counts]]
             self.wins[x, i, w] += 1
             ahead[counts] = is_ahead(self.wins[x, i, w], own, self.wins[x, i, own])
         new = np.where(asks, self.machine.after[state, won + 1, ahead], state)
@@ -192,50 +192,51 @@ class MootRounds:
         won = np.full(len(at), NO_VOTE, dtype=np.int64)
         weights: Any = 1 if self.weights is None else self.weights[at[:, None], peers]
         total = self.k if self.weights is None else weights.sum(axis=1)
-        for colour in range(self.moot.classes):
-            tally = (weights * (said == colour)).sum(axis=1)
-            won[reaches(tally, self.alpha[at, asker], total, self.k)] = colour
+        for c in range(self.moot.classes):
+            tally = (weights * (said == c)).sum(axis=1)
+            won[reaches(tally, self.alpha[at, asker], total, self.k)] = c
         return won
 
-    def _shown(self, at: Ints, asker: Ints) -> Ints:
-        """(input,): the class that wins what the leader shows; a liar shows it to whom it would name it."""
-        shown = self._won(at, self.heard[at], self.sample[at], asker)
+    def _leader_winner(self, at: Ints, asker: Ints) -> Ints:
+        """(input,): the winner of the leader's query; hidden by a malicious one that would not name it."""
+        winner = self._won(at, self.leader_answers[at], self.sample[at], asker)
         if self.leader < self.seats.honest:
-            return shown
+            return winner
         said = self._answers(at, asker, np.full((len(at), 1), self.leader))[:, 0]
-        return np.where(said == shown, shown, NO_VOTE)
+        return np.where(said == winner, winner, NO_VOTE)
 
     def _count(self, at: Ints) -> None:
-        """Count who holds what there; it is over if all have decided, or hold what cannot be left."""
-        self.held[at] = counted(self.machine.colour[self.node[at]], self.moot.classes)
+        """Count who holds what there; a run is over if all have decided, or no query can change anything."""
+        self.held[at] = counted(self.machine.class_of[self.node[at]], self.moot.classes)
         if self.machine.decides:
             self.over[at] = ~self.machine.asking[self.node[at]].any(axis=1)
         else:
             self.over[at] = ((self.held[at] == self.seats.honest) & self.closed[at]).any(axis=1)
 
-    # ---- liars -------------------------------------------------------------------------------
+    # ---- malicious participants
+    # -------------------------------------------------------------------------------
 
-    def _seat_liars(self) -> None:
-        """(input, liar seat): each one's row in the tables, what it sees, and the seat that it follows."""
-        table, seats, moot = self.moot.liars, self.seats, self.moot
+    def _seat_malicious(self) -> None:
+        """(input, malicious seat): its row in the tables, its observation, and the seat that it follows."""
+        table, seats, moot = self.moot.malicious, self.seats, self.moot
         self.row = (np.cumsum(~moot.honest) - 1)[seats.who[:, seats.honest :]]
         self.sees = table.sees[self.row]
         followed = np.flatnonzero(moot.honest)[table.target][self.row] if self.row.size else self.row
         same = seats.who[:, None, : seats.honest] == followed[:, :, None]
-        self.follows = np.where(same.any(axis=2), same.argmax(axis=2), -1)  # -1: who is absent
+        self.follows = np.where(same.any(axis=2), same.argmax(axis=2), -1)  # -1: absent
 
     def _answers(self, at: Ints, asker: Ints, peers: Ints) -> Ints:
         """(input, peer): what those asked say; ``asker`` is a seat."""
         honest, first = self.seats.honest, self.drawn
         self.drawn += self.k + 1
-        said: Ints = self.machine.colour[self.node[at[:, None], np.minimum(peers, honest - 1)]]
+        said: Ints = self.machine.class_of[self.node[at[:, None], np.minimum(peers, honest - 1)]]
         which, column = np.nonzero(peers >= honest)
         if not which.size:
             return said
-        x, liar = at[which], peers[which, column] - honest
-        place = self.follows[x, liar]
-        held = np.where(place >= 0, self.machine.colour[self.node[x, place]], NO_VOTE)
-        sees = self.sees[x, liar]
+        x, adversary = at[which], peers[which, column] - honest
+        place = self.follows[x, adversary]
+        held = np.where(place >= 0, self.machine.class_of[self.node[x, place]], NO_VOTE)
+        sees = self.sees[x, adversary]
         seen = np.select(
             [sees == each.value for each in (Sees.ASKER, Sees.RUNNER_UP, Sees.TARGET, Sees.DIE)],
             [
@@ -245,18 +246,22 @@ class MootRounds:
                 below(words(self.die[x], first + column), self.moot.classes),
             ],
         )
-        said[which, column] = self.moot.liars.answers[self.row[x, liar], self.seats.inputs[x], seen + 1]
+        said[which, column] = self.moot.malicious.answers[
+            self.row[x, adversary], self.seats.inputs[x], seen + 1
+        ]
         return said
 
     def _closed(self) -> Bools:
-        """(input, class): once all honest ones hold it, liars are too few to turn anybody."""
+        """(input, class): once all honest ones hold it, the malicious are too few to change that."""
         classes = self.moot.classes
         closed = np.ones((len(self.seats.inputs), classes), dtype=np.bool_)
         need = np.ones(len(closed)) if self.weights is not None else self.alpha.min(axis=1)
-        answers = self.moot.liars.answers[self.row, self.seats.inputs[:, None]]  # (input, liar, seen)
+        answers = self.moot.malicious.answers[
+            self.row, self.seats.inputs[:, None]
+        ]  # (input, malicious, seen)
         copies = (self.sees == Sees.TARGET.value)[:, :, None]
         for held in range(classes) if self.row.size else ():
-            # Whoever follows an honest participant sees the class that all of them hold, and no other.
+            # An adversary that follows an honest participant then sees the class that all of them hold.
             said = np.where(copies, answers[:, :, held + 1 : held + 2], answers) if copies.any() else answers
             for other in range(classes):
                 if other != held:
@@ -264,27 +269,27 @@ class MootRounds:
         return closed
 
 
-def led(won: Any, shown: Any) -> Any:
-    """The winner that a participant goes by: that of its own query, else that of what the leader shows."""
-    return np.where(np.asarray(won) != NO_VOTE, won, shown)
+def led(won: Any, leader_won: Any) -> Any:
+    """The winner that a participant goes by: that of its own query, else that of the leader's."""
+    return np.where(np.asarray(won) != NO_VOTE, won, leader_won)
 
 
-def counted(holds: Colours | Ints, classes: int) -> Ints:
+def counted(holds: Classes | Ints, classes: int) -> Ints:
     """(..., class): how many of the last axis hold each."""
-    return np.stack([(holds == colour).sum(axis=-1) for colour in range(classes)], axis=-1)
+    return np.stack([(holds == c).sum(axis=-1) for c in range(classes)], axis=-1)
 
 
 def runner_up(counts: Ints) -> Ints:
-    """(row,): the second most common class of (row, class), or -1 where the first two are level."""
+    """(row,): the second most common class of (row, class), or -1 where the first two are tied."""
     first, second = np.argsort(-counts, axis=1, kind="stable")[:, :2].T
     rows = np.arange(len(counts))
     return np.where(counts[rows, first] == counts[rows, second], NO_VOTE, second)
 
 
-def talk(
+def simulate(
     moot: OutlookMoot, rule: SnowProtocol[Any], repetition: int, itself: bool, leads: Leads | None
 ) -> Ended:
-    """One repetition; ``leads(seats, rule)`` lays out who leads, if anybody does."""
+    """One repetition; ``leads(seats, rule)`` lays out the leaders, if there are any."""
     cast = np.where(moot.honest[:, None] & moot.present, moot.votes, NO_VOTE).astype(np.int8)
     held = counted(cast.T, moot.classes)
     converged, rounds, asked = (held > 0).sum(axis=1) == 1, *np.zeros((2, len(held)), dtype=np.int64)
@@ -298,5 +303,5 @@ def talk(
         asked[seats.inputs] = played.asked
         if history is not None:
             history[seats.inputs] = played.history
-    # A shared query carries every input, so the batch asks until its longest talk is over.
+    # A shared query carries every input, so the batch asks until its longest run is over.
     return Ended(cast, converged, rounds, int(asked.max() if moot.shared else asked.sum()), history)

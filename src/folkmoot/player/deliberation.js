@@ -1,31 +1,31 @@
-// A talk as it lies in the data (form.py says how), unfolded into frames: first votes, every question, the end.
+// A run in the data (form.py says how), unfolded into frames: first votes, every question, the end.
 "use strict";
-const Talk = (() => {
+const Deliberation = (() => {
   const numbers = (text) => Int32Array.from(text, (letter) => letter.codePointAt(0) - 40);
 
   // Everything about one moot that does not depend on the input.
   function moot(coded) {
     const honest = numbers(coded.honest);
     const seats = [...honest.keys()];
-    const lies = new Map(Object.entries(coded.liars).map(([who, how]) => [Number(who), how]));
+    const lies = new Map(Object.entries(coded.malicious).map(([who, how]) => [Number(who), how]));
     seats.sort((a, b) => lies.has(a) - lies.has(b) || a - b);
     return { ...coded, honest, lies, seats, unfolded: new Map() };
   }
 
   function of(moot, i) {
-    if (!moot.unfolded.has(i)) moot.unfolded.set(i, unfold(moot, moot.talks[i]));
+    if (!moot.unfolded.has(i)) moot.unfolded.set(i, unfold(moot, moot.runs[i]));
     return moot.unfolded.get(i);
   }
 
   function unfold(moot, coded) {
     const first = numbers(coded.first);
-    const [sizes, alphas, askers, jumps, gaps, said, after] = ["sizes", "alphas", "askers", "rounds", "peers", "said", "after"]
+    const [sizes, alphas, askers, jumps, gaps, said, after] = ["sizes", "alphas", "askers", "rounds", "peers", "answers", "after"]
       .map((name) => numbers(coded[name]));
     const voters = [...moot.honest.keys()].filter((i) => moot.honest[i] && !(coded.absent || []).includes(i));
     const frames = [{ kind: "first", round: 0, held: first }];
     let held = first;
     let [round, at, later] = [0, 0, []];
-    const settle = () => {  // in lockstep what a round changes holds from its end on
+    const applyRound = () => {  // in lockstep what a round changes holds from its end on
       if (!later.length) return;
       held = held.slice();
       for (const [who, colour] of later) held[who] = colour;
@@ -33,7 +33,7 @@ const Talk = (() => {
     };
     askers.forEach((asker, s) => {
       round += jumps[s];
-      if (jumps[s]) settle();
+      if (jumps[s]) applyRound();
       const [peers, answers] = [[], []];
       for (let j = 0, peer = 0; j < sizes[s]; j++, at++) {
         peer += gaps[at];
@@ -47,7 +47,7 @@ const Talk = (() => {
       const tally = coded.tallies ? coded.tallies[s] : counted(answers);
       frames.push({ kind: "step", round, asker, peers, answers, before, now, held, tally, alpha: alphas[s] });
     });
-    settle();
+    applyRound();
     const end = coded.end ? numbers(coded.end) : held;
     frames.push({ kind: "over", round, held: end });
 

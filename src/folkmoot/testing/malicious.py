@@ -1,7 +1,7 @@
 """Members that break the rules of a motion, to test a moot with: a node whose transport twists what it sends.
 
 Nothing in a node imports this: in production it has no way to lie. Each kind breaks one rule, and is a
-``Transport`` around another one; ``LIARS`` has them by name.
+``Transport`` around another one; ``MALICIOUS`` has them by name.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from folkmoot.node.wire.messages import SESSION, kind_of
 _CHOICES: Final = (Kind.COMMIT, Kind.PREVOTE, Kind.PRECOMMIT)
 
 
-class Liar(ABC):
+class MaliciousMember(ABC):
     """A member that breaks a rule in what it sends about motions.
 
     Parameters
     ----------
     transport : Transport
-        The node's transport.
+        The transport of the node.
     me : Identity
-        The node's identity.
+        The identity of the node.
     roster : Roster
-        The roster.
+        The members.
     """
 
     def __init__(self, transport: Transport[bytes], me: Identity, roster: Roster) -> None:
         self._transport, self._me = transport, me
         place = roster.position(me.fingerprint)
         if place is None:
-            raise ValueError(f"a liar must be in the roster: {me.name!r} is not")
+            raise ValueError(f"a malicious member must be in the roster: {me.name!r} is not")
         self._place = place
         others = sorted(each.peer for each in roster)
         others.remove(bytes.fromhex(me.fingerprint))
@@ -49,10 +49,10 @@ class Liar(ABC):
 
     @abstractmethod
     def twisted(self, peer: bytes, told: Told) -> Told | None:
-        """The frame to a peer in place of an honest one; None is nothing."""
+        """The message to a peer in place of an honest one; None for none."""
 
     def send(self, peer: bytes, frame: bytes) -> None:
-        """Send a frame, not quite as it should be."""
+        """Send a frame, twisted."""
         if kind_of(frame) not in SESSION:
             self._transport.send(peer, frame)
             return
@@ -62,7 +62,7 @@ class Liar(ABC):
             self._transport.send(peer, encoded(sent))
 
     def is_own(self, said: Said, *kinds: Kind) -> bool:
-        """Whether it said this itself, and of these kinds."""
+        """Whether it made this statement, and of these kinds."""
         return said.member == self._place and said.kind in kinds
 
     def instead(self, motion: bytes, said: Said) -> Said:
@@ -71,7 +71,7 @@ class Liar(ABC):
         text = words(motion, said.member, said.slot, said.just, value)
         return msgspec.structs.replace(said, value=value, signature=self._me.key.sign(text))
 
-    # What a node needs of its transport besides
+    # The rest of the transport
 
     def attach(self, receiver: Receiver[bytes]) -> None:
         """Set the receiver of frames."""
@@ -111,11 +111,11 @@ class Liar(ABC):
         return self._transport.latencies()
 
     def skews(self) -> Mapping[bytes, float]:
-        """How far each peer's clock was ahead."""
+        """Seconds by which each peer's clock was ahead."""
         return self._transport.skews()
 
 
-class Silent(Liar):
+class Silent(MaliciousMember):
     """Takes frames and says nothing about any motion."""
 
     def twisted(self, peer: bytes, told: Told) -> Told | None:  # noqa: ARG002
@@ -123,7 +123,7 @@ class Silent(Liar):
         return None
 
 
-class TwoFaced(Liar):
+class TwoFaced(MaliciousMember):
     """Says one thing to one half of the others, and another to the other half."""
 
     def twisted(self, peer: bytes, told: Told) -> Told | None:
@@ -136,7 +136,7 @@ class TwoFaced(Liar):
         return msgspec.structs.replace(told, said=tuple(said))
 
 
-class Withholding(Liar):
+class Withholding(MaliciousMember):
     """Commits to votes and never reveals them."""
 
     def twisted(self, peer: bytes, told: Told) -> Told | None:  # noqa: ARG002
@@ -145,7 +145,7 @@ class Withholding(Liar):
         return msgspec.structs.replace(told, reveals=kept)
 
 
-class Stalling(Liar):
+class Stalling(MaliciousMember):
     """Never proposes a set when it is its turn, and never agrees to one."""
 
     def twisted(self, peer: bytes, told: Told) -> Told | None:  # noqa: ARG002
@@ -155,7 +155,7 @@ class Stalling(Liar):
         return msgspec.structs.replace(told, said=kept)
 
 
-LIARS: Final[dict[str, type[Liar]]] = {
+MALICIOUS: Final[dict[str, type[MaliciousMember]]] = {
     "silent": Silent,
     "two-faced": TwoFaced,
     "withholding": Withholding,

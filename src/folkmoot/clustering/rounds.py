@@ -1,14 +1,13 @@
-"""The talk: all announce their consensus; each takes for an object the cluster that those it trusts name.
+"""Rounds: all announce their consensus; each takes for an object the cluster that most of its trust names.
 
-Names of clusters mean nothing between participants, so a listener first matches the clusters of each speaker
-with its own (the Hungarian method on shared objects). Nobody has to agree on names, and a liar gains nothing
-by renaming. In every round a speaker counts by the listener's trust in what it revealed, times the agreement
-of its present statement with what the listener holds. So one that revealed the truth to be trusted, and lies
-in the talk, is ignored.
+Cluster numbers differ between participants, so a listener first matches the clusters of each speaker with its
+own (the Hungarian method on shared objects). Renaming gains a malicious participant nothing. In a round the
+weight of a speaker is the listener's trust in its revealed partition, times its present agreement with the
+listener. So a participant that revealed the truth and then lies is ignored.
 
-Two camps can stay that differ in one object on which they are level. So after two rounds each takes a whole
-partition instead. Of those that it hears, this is the one most like all partitions of participants it trusts.
-All that trust the same then hold the same.
+Two groups can remain that differ in one object on which they are tied. So after two rounds each takes a whole
+partition instead: of the announced ones, that most like all that was revealed by participants it trusts.
+Participants with the same trust then hold the same.
 """
 
 from __future__ import annotations
@@ -24,23 +23,23 @@ from folkmoot.clustering.listening import Revealed, beyond_chance
 from folkmoot.clustering.partitions import UNSEEN, Crossing, cross, matching, renamed
 from folkmoot.votes import numbered
 
-_OWN: Final = 1e-9  # ties go to what one holds
+_OWN: Final = 1e-9  # ties keep the present cluster
 _BY_OBJECT: Final = 2  # rounds, before whole partitions are taken
 
 
 @dataclass(frozen=True, eq=False)
 class PartitionRounds:
-    """The result."""
+    """The partitions at the end of the rounds."""
 
-    held: Ints  # (participant, object): what each says at the end, liars included
+    held: Ints  # (participant, object): what each announces at the end, the malicious too
     rounds: int
     unanimous: bool
 
 
-def talk(
+def agree(
     announced: Ints, weights: Floats, listeners: Ints, counted: Ints, rounds: int, revealed: Revealed
 ) -> PartitionRounds:
-    """Have the listeners talk until those that count hold one partition, or the rounds are over."""
+    """Play rounds until those that count hold one partition, or the rounds are over."""
     held = numbered(announced)
     played = 0
     while played < rounds and not _one(held[counted]):
@@ -55,34 +54,34 @@ def talk(
 
 
 def _by_object(held: Ints, crossing: Crossing, trust: Floats, listeners: Ints) -> Ints:
-    """What each holds after a round in which it takes the cluster that most of its trust names."""
-    heard = held.copy()
+    """The partitions after a round by object: each takes the cluster with most of its trust."""
+    after = held.copy()
     for i in listeners:
         row = trust[i]
         row[i] = row.max() or 1.0
         speakers = np.flatnonzero(row > 0)
         names = [matching(crossing.block(int(i), int(j))) for j in speakers]
         said = [renamed(held[j], own) for j, own in zip(speakers, names, strict=True)]
-        heard[i] = plurality(said, row[speakers], held[i])
-    return numbered(heard)
+        after[i] = plurality(said, row[speakers], held[i])
+    return numbered(after)
 
 
 def _whole(held: Ints, weights: Floats, trust: Floats, listeners: Ints, revealed: Revealed) -> Ints:
-    """What each holds after a round in which it takes the best of the partitions that it hears.
+    """The partitions after a round in which each takes the best of the announced ones.
 
-    Voices alone weigh what was revealed: with its own weights each camp would find its own partition best.
+    Effective votes alone weigh revealed partitions: by its own weights each group would find its own best.
     """
-    likeness = cross(held, revealed.said).rand
-    heard = held.copy()
+    likeness = cross(held, revealed.partitions).rand
+    after = held.copy()
     for i in listeners:
         speakers = np.flatnonzero((trust[i] > 0) | (np.arange(len(held)) == i))
-        scores = likeness[speakers] @ (revealed.voices * (weights[i] > 0))
-        heard[i] = held[speakers[np.argmax(scores)]]
-    return heard
+        scores = likeness[speakers] @ (revealed.effective_votes * (weights[i] > 0))
+        after[i] = held[speakers[np.argmax(scores)]]
+    return after
 
 
 def plurality(said: Sequence[Ints], weights: Floats, own: Ints) -> Ints:
-    """(object,): the cluster with the most weight; one's own where it is level, -1 where nobody says any."""
+    """(object,): the cluster with the most weight; one's own if tied, -1 if nobody names any."""
     clusters = 1 + max(int(each.max()) for each in [*said, own])
     objects = np.arange(len(own))
     scores = np.zeros((len(own), clusters + 1))  # the last is that of objects not seen
