@@ -8,7 +8,6 @@ import inspect
 import json
 import operator
 import re
-import sqlite3
 import subprocess
 import sys
 import tomllib
@@ -48,6 +47,16 @@ def test_every_page_is_in_the_list_of_pages_once() -> None:
     pages = {path.name for path in DOCS.glob("*.md") if path.stem not in OF_THEMSELVES}
     wanted = {OF_THE_ROOT.get(Path(name).stem, name) for name in pages} | {"theorems/README.md"}
     assert sorted(listed()) == sorted(wanted)
+
+
+def test_a_page_has_one_title_in_lists_and_sidebar() -> None:
+    """The sidebar shows the heading of a page, lists what docs/README.md calls it."""
+    for title, page in re.findall(
+        r"^- \[([^\]]+)\]\(([^)]+)\): ", (DOCS / "README.md").read_text(), flags=re.M
+    ):
+        heading = re.search(r"^# (.+)", (DOCS / page).read_text(), flags=re.M)
+        assert heading is not None, page
+        assert heading[1] == title, page
 
 
 def test_every_section_of_the_list_has_its_page_and_stands_in_the_navigation() -> None:
@@ -216,17 +225,10 @@ def test_file_formats_are_those_of_the_code(tmp_path: Path) -> None:
     from folkmoot.node.certificate import Certificate, PollProof
     from folkmoot.node.membership import identity
     from folkmoot.node.membership.roster import Member, Roster
-    from folkmoot.node.storage.database import Database
 
     assert rows("Certificate") == {*Certificate.__struct_fields__, *PollProof.__struct_fields__}
-    settings = {name.strip("[]") for name in rows("node.toml")}
-    assert settings == {*identity._KEYS, *identity.RUNNING}
-    path = tmp_path / "moot.db"
-    Database(path)
-    with sqlite3.connect(path) as connection:
-        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")}
-    connection.close()
-    assert rows("Store") == tables
+    settings = (DOCS / "operations.md").read_text().split("\n## node.toml\n")[1].split("```toml\n")[1]
+    assert set(tomllib.loads(settings.split("```")[0])) == {*identity._KEYS, *identity.RUNNING}
     page = (DOCS / "file-formats.md").read_text().split("\n## Roster\n")[1]
     (example,) = tomllib.loads(page.split("```toml\n")[1].split("```")[0])["participants"]
     Roster([identity.create(tmp_path / "north", name="north").member()]).write(tmp_path / "roster.toml")

@@ -61,3 +61,13 @@ def test_more_than_the_budget_is_refused(
     monkeypatch.setattr(PROSE, "texts", lambda: [("page.md", "What it does. What it says.")])
     assert PROSE.main([]) == 1
     assert "page.md: 2 findings, at most 1" in capsys.readouterr().out
+
+
+def test_a_page_without_findings_stays_so_however_long_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PROSE, "BUDGET", tmp_path / "budget.json")
+    monkeypatch.setattr(PROSE, "texts", lambda: [("page.md", "It is plain. " * 500)])
+    assert PROSE.main(["--write"]) == 0
+    monkeypatch.setattr(PROSE, "texts", lambda: [("page.md", "It is plain. " * 500 + "What it says.")])
+    assert PROSE.main([]) == 1

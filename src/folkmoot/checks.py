@@ -38,10 +38,10 @@ class MootWarning(UserWarning):
 class ByzantineThresholdWarning(MootWarning):
     """There are at least alpha Byzantine participants (f >= alpha).
 
-    They alone can then turn an honest participant, so the all-blue state is left again with positive
-    probability and red is the only true absorbing state. Absorption probabilities follow the paper
-    (section 4.4): the death rate out of all-blue is set to zero. ``distribution`` and
-    ``accuracy(..., steps=T)`` follow the real process and need no such convention.
+    They alone can then turn an honest participant. So the all-blue state is left with positive probability,
+    and red is the only true absorbing state. Absorption probabilities follow the paper (section 4.4): the
+    death rate out of all-blue is set to zero. ``distribution`` and ``accuracy(..., steps=T)`` follow the real
+    process and need no such convention.
 
     Examples
     --------
@@ -255,8 +255,8 @@ def required_votes(n: int, delta: object = None, q: object = None) -> int:
     """Votes that a (super)majority of n needs: floor(n/2) + 1 + delta, or ceil(q n).
 
     Definition "delta-supermajority rule"; for odd n the first is the paper's ceil(n/2) + delta. Both are more
-    than half of n. ``q`` is read as the decimal the caller wrote, so that q=0.55 of n=100 is 55 votes and not
-    the 56 that binary rounding would give; a Fraction is exact.
+    than half of n. ``q`` is read as the decimal that the caller wrote, so q=0.55 of n=100 is 55 votes and not
+    56 by binary rounding. A Fraction is exact.
     """
     if q is not None:
         if delta is not None and delta != 0:

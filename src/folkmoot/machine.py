@@ -63,8 +63,8 @@ def compiled(**options: Any) -> Callable[[Function], Function]:
 
     Numba keeps compiled functions beside the source, in the user's cache folder where the source is
     read-only, or in the folder that ``NUMBA_CACHE_DIR`` names. It compiles a function again when the time or
-    size of the function's file changes, and looks at no file of what that calls: after an edit of these,
-    delete what is kept (CONTRIBUTING.md). What is kept is code, which is run when it is loaded.
+    size of the function's file changes. Files of called functions are not checked: after an edit of these,
+    delete what is kept (CONTRIBUTING.md). Kept files are code, which is run when it is loaded.
     """
     import numba
 

@@ -608,8 +608,8 @@ class Outcome:
         Returns
         -------
         float
-            The share, the mean over repetitions. An undecided input is not right, but where labels are tied
-            it counts as the share of right ones among them: a tie of two, one of them right, as one half.
+            The share, the mean over repetitions. An undecided input is not right. Tied labels count as the
+            share of right ones among them: a tie of two, one of them right, as one half.
         """
         return float(self.accuracies(truth).mean())
 
@@ -777,8 +777,8 @@ def laplace_accuracy(right: npt.ArrayLike, total: npt.ArrayLike, classes: int = 
     """Estimate an accuracy by Laplace's rule of succession, (right + 1) / (total + C).
 
     The estimate is never 0 or 1, and 1/C where nothing is known. It is the posterior mean if every accuracy
-    is as likely as another beforehand; with more than two classes, under the Beta(1, C - 1) prior, whose mean
-    is that of a guess.
+    is as likely as another beforehand. With more than two classes the prior is Beta(1, C - 1), whose mean is
+    that of a guess.
 
     Parameters
     ----------
@@ -806,8 +806,8 @@ def laplace_accuracy(right: npt.ArrayLike, total: npt.ArrayLike, classes: int = 
 def log_odds(p: npt.ArrayLike, classes: int = 2, *, doubt: float = LEAST_DOUBT) -> Floats:
     """Weigh a vote by its voter's accuracy p: log((C-1) p / (1-p)).
 
-    No weights are better if participants err independently, no class is likelier than another beforehand,
-    and a wrong vote is equally likely to be any of the C-1 wrong classes.
+    No weights are better if participants err independently, no class is likelier than another beforehand, and
+    all C-1 wrong classes are equally likely.
 
     Parameters
     ----------
@@ -873,8 +873,8 @@ def wilson_bound(right: npt.ArrayLike, total: npt.ArrayLike, deviations: float) 
     """Bound many shares, also of fractions, by what was counted: Wilson's interval, which scipy has for one.
 
     The bound is the share p at which ``right`` of ``total`` is ``deviations`` standard deviations above the
-    ``total * p`` expected; with negative ``deviations``, below, which makes it an upper bound. Unlike the
-    share itself it says little where little was counted: within (0, 1), and further out than the share.
+    ``total * p`` expected. Negative ``deviations`` give an upper bound. Unlike the share itself it says
+    little where little was counted: within (0, 1), and further out than the share.
 
     Parameters
     ----------
@@ -883,7 +883,7 @@ def wilson_bound(right: npt.ArrayLike, total: npt.ArrayLike, deviations: float) 
     total : array-like of float
         All answers.
     deviations : float
-        How far the bound is from the share, in standard deviations: 1.645 is a lower bound that holds in 95%
+        Distance of the bound from the share, in standard deviations: 1.645 is a lower bound that holds in 95%
         of all cases, -1.645 an upper one.
 
     Returns

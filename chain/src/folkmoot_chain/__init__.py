@@ -1,6 +1,6 @@
 """The moot on a chain: a contract for test sets, stakes, past performance and rewards, and its client.
 
-What a program needs is named here and loaded on first use; the stub ``__init__.pyi`` lists it. A chain in
+Names for programs, loaded on first use; the stub ``__init__.pyi`` lists them. A chain in
 this process needs the extra ``local``.
 """
 

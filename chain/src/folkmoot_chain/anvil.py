@@ -18,7 +18,7 @@ from folkmoot_chain.wallets import keccak
 
 
 def find_anvil() -> Path | None:
-    """Where anvil is: $FOLKMOOT_ANVIL, or on the path; None if it is not installed."""
+    """The path of anvil: $FOLKMOOT_ANVIL, or on the path; None if it is not installed."""
     named = os.environ.get("FOLKMOOT_ANVIL") or shutil.which("anvil")
     return Path(named) if named and Path(named).is_file() else None
 

@@ -73,9 +73,9 @@ class Contract:
     rpc : Rpc
         A node of its chain.
     address : str
-        Where it is.
+        The address.
     sender : Sender or None
-        Who calls it; reading needs nobody.
+        The caller; reading needs nobody.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class Contract:
     # ---- reading
 
     def view(self, name: str, *arguments: object) -> Any:
-        """What a view returns."""
+        """The result of a view."""
         caller = self.sender.address if self.sender is not None else NOBODY
         message = Message(caller, self.address, interface.calldata(name, arguments))
         return interface.returned(name, self.rpc.call(message))
@@ -143,11 +143,11 @@ class Contract:
         return Record(found["right"], found["asked"], tuple(found["right_of"]), tuple(found["asked_of"]))
 
     def weight(self, supplier: str, subject: str, who: str, labels: int) -> int:
-        """What somebody's vote would weigh: 1 to 15."""
+        """The weight of somebody's vote: 1 to 15."""
         return int(self.view("weight", supplier, subject_of(subject), who, labels))
 
     def credit(self, who: str) -> int:
-        """What somebody could withdraw."""
+        """The amount that somebody could withdraw."""
         return int(self.view("credit", who))
 
     # ---- calling
@@ -157,7 +157,7 @@ class Contract:
         return self._sender.send(self.address, interface.calldata(name, arguments), value, gas)
 
     def cost(self, name: str, *arguments: object, value: int = 0) -> Cost:
-        """What such a call would cost now."""
+        """The present cost of such a call."""
         return self._sender.cost(self.address, interface.calldata(name, arguments), value)
 
     def put_arguments(

@@ -1,4 +1,4 @@
-"""What the events of a motion say: who committed, who revealed what, the answer as it stands, the truth."""
+"""The events of a motion: commitments, reveals, the answer as it stands, the truth."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class History:
     Parameters
     ----------
     contract : Contract
-        Where.
+        The contract.
     motion : int
         Its number.
 

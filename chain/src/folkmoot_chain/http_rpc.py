@@ -23,7 +23,7 @@ class HttpRpc:
     Parameters
     ----------
     url : str
-        Where it listens.
+        The address at which it listens.
     seconds : float
         How long to wait for an answer.
 
@@ -106,7 +106,7 @@ class HttpRpc:
         return _int(self.request("eth_getTransactionCount", checksummed(address), tag))
 
     def call(self, message: Message, tag: BlockTag = "latest") -> bytes:
-        """What a call returns."""
+        """The result of a call."""
         return _bytes(self.request("eth_call", _message(message), _tag(tag)))
 
     def estimate(self, message: Message) -> int:
@@ -114,7 +114,7 @@ class HttpRpc:
         return _int(self.request("eth_estimateGas", _message(message)))
 
     def tip(self) -> int:
-        """What to offer a block's maker."""
+        """The offer to a block's maker."""
         return _int(self.request("eth_maxPriorityFeePerGas"))
 
     def send(self, signed: bytes) -> str:
@@ -122,7 +122,7 @@ class HttpRpc:
         return str(self.request("eth_sendRawTransaction", "0x" + signed.hex()))
 
     def receipt(self, transaction: str) -> Receipt | None:
-        """What became of it."""
+        """The result of a transaction."""
         found = self.request("eth_getTransactionReceipt", transaction)
         if found is None or found.get("blockNumber") is None:
             return None

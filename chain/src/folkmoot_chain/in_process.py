@@ -19,7 +19,7 @@ class InProcess:
     accounts : int
         How many of them.
     balance : int
-        What each of them has, in wei.
+        The balance of each of them, in wei.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class InProcess:
         return int(self._tester.get_nonce(checksummed(address)))
 
     def call(self, message: Message, tag: BlockTag = "latest") -> bytes:
-        """What a call returns."""
+        """The result of a call."""
         return bytes.fromhex(self._asked(self._tester.call, message, tag)[2:])
 
     def estimate(self, message: Message) -> int:
@@ -109,7 +109,7 @@ class InProcess:
         return int(self._asked(played, message, "latest"))
 
     def tip(self) -> int:
-        """What to offer a block's maker."""
+        """The offer to a block's maker."""
         return 10**9
 
     def send(self, signed: bytes) -> str:
@@ -123,7 +123,7 @@ class InProcess:
             raise ValueError(f"the chain refused the transaction: {error}") from None
 
     def receipt(self, transaction: str) -> Receipt | None:
-        """What became of it."""
+        """The result of a transaction."""
         from eth_tester.exceptions import TransactionNotFound
 
         try:

@@ -14,7 +14,7 @@ from folkmoot_chain.wallets import checksummed, keccak
 
 @cache
 def artifact() -> dict[str, Any]:
-    """What ``moot.json`` holds: compiler, EVM version, hash of the source, ABI and bytecode."""
+    """The contents of ``moot.json``: compiler, EVM version, hash of the source, ABI and bytecode."""
     return dict(json.loads((files("folkmoot_chain") / "moot.json").read_text()))
 
 
@@ -30,7 +30,7 @@ def calldata(name: str, arguments: Sequence[object]) -> bytes:
 
 
 def returned(name: str, data: bytes) -> Any:
-    """What a function returned: a value, or the fields of a struct by name."""
+    """The result of a function: a value, or the fields of a struct by name."""
     outputs = _entry("function", name)["outputs"]
     (value,) = _decode([_type(each) for each in outputs], data)
     return _named(outputs[0], value)

@@ -25,9 +25,9 @@ def new_keystore(path: Path, passphrase: str, kdf: Literal["scrypt", "pbkdf2"] =
     Parameters
     ----------
     path : Path
-        Where; nothing may be there.
+        The path; nothing may be there.
     passphrase : str
-        What the key is encrypted with.
+        The passphrase for the encryption.
     kdf : {"scrypt", "pbkdf2"}
         How the passphrase becomes a key: scrypt takes about a second and 256 MiB for every guess.
 
@@ -67,7 +67,7 @@ def read_keystore(path: Path, passphrase: str) -> bytes:
     path : Path
         The file.
     passphrase : str
-        What it was encrypted with.
+        The passphrase of the encryption.
 
     Returns
     -------

@@ -71,7 +71,7 @@ class LocalMotion:
 
 @dataclass(frozen=True)
 class ParticipantLine:
-    """What became of one participant."""
+    """The result of one participant."""
 
     name: str
     address: str
@@ -85,7 +85,7 @@ class ParticipantLine:
 
 @dataclass(frozen=True)
 class LocalMotionResult:
-    """What a motion on a local chain came to."""
+    """The result of a motion on a local chain."""
 
     config: LocalMotion
     node: str

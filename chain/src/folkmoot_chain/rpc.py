@@ -45,7 +45,7 @@ class RpcError(OSError):
 
 @dataclass(frozen=True)
 class Block:
-    """What is needed of a block's header."""
+    """The needed part of a block's header."""
 
     number: int
     timestamp: int
@@ -66,7 +66,7 @@ class Log:
 
 @dataclass(frozen=True)
 class Receipt:
-    """What became of a transaction."""
+    """The result of a transaction."""
 
     transaction: str
     block: int
@@ -89,7 +89,7 @@ class Message:
 
 
 class Rpc(Protocol):
-    """What a node is asked."""
+    """The requests to a node."""
 
     def chain_id(self) -> int:
         """The number of the chain, which signatures bind."""
@@ -107,19 +107,19 @@ class Rpc(Protocol):
         """Transactions that an address has sent: waiting ones included, or those in blocks alone."""
 
     def call(self, message: Message, tag: BlockTag = "latest") -> bytes:
-        """What a call returns; nothing is changed. RevertedError with the reason if it is refused."""
+        """The result of a call; nothing is changed. RevertedError with the reason if it is refused."""
 
     def estimate(self, message: Message) -> int:
         """Gas that a transaction would need now. RevertedError as with ``call``."""
 
     def tip(self) -> int:
-        """What to offer a block's maker for a unit of gas."""
+        """The offer to a block's maker for a unit of gas."""
 
     def send(self, signed: bytes) -> str:
         """Hand a signed transaction in; returns its hash."""
 
     def receipt(self, transaction: str) -> Receipt | None:
-        """What became of it, or None while it waits."""
+        """The result of a transaction, or None while it waits."""
 
     def logs(self, address: str, topics: Sequence[bytes | None], first: int, last: int) -> list[Log]:
         """Events of a contract in blocks first to last, by topics (None: any)."""

@@ -1,4 +1,4 @@
-"""What is hashed, and how: seals of ballots and truth, and Merkle trees of rosters and inputs."""
+"""Hashes: seals of ballots and truth, and Merkle trees of rosters and inputs."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def fold(words: Sequence[int]) -> bytes:
 def seal_ballot(
     chain_id: int, contract: str, motion: int, who: str, salt: bytes, ballot: Sequence[int]
 ) -> bytes:
-    """What ``commit`` takes; it binds chain, contract, motion, participant, salt and ballot."""
+    """The argument of ``commit``; it binds chain, contract, motion, participant, salt and ballot."""
     return keccak(_words(chain_id, contract, motion, who) + salt + fold(ballot))
 
 
 def seal_truth(
     chain_id: int, contract: str, supplier: str, salt: bytes, truth: Sequence[int], known: Sequence[int]
 ) -> bytes:
-    """What ``put`` takes and ``tell`` opens; it binds the supplier, so that nobody can copy it."""
+    """The seal for ``put``, which ``tell`` opens; it binds the supplier, so that nobody can copy it."""
     return keccak(_words(chain_id, contract, supplier) + salt + fold(truth) + fold(known))
 
 
 def subject_of(name: str) -> bytes:
-    """What a motion is about, as 32 bytes: the hash of its name."""
+    """The subject of a motion, as 32 bytes: the hash of its name."""
     return keccak(name.encode())
 
 
@@ -57,7 +57,7 @@ def merkle_root(leaves: Sequence[bytes]) -> bytes:
 
 
 def merkle_proof(leaves: Sequence[bytes], place: int) -> list[bytes]:
-    """What a leaf is hashed with on the way to the root."""
+    """The hashes beside a leaf on the way to the root."""
     level, proof = list(leaves), []
     while len(level) > 1:
         other = place ^ 1

@@ -25,7 +25,7 @@ class NotSureError(TimeoutError):
 
 @dataclass(frozen=True)
 class Cost:
-    """What a call would take: gas, and coins (wei) at today's price."""
+    """The cost of a call: gas, and coins (wei) at today's price."""
 
     gas: int
     gas_price: int
@@ -75,7 +75,7 @@ class Sender:
         return self._chain
 
     def cost(self, to: str | None, data: bytes, value: int = 0) -> Cost:
-        """What sending it would cost now; RevertedError if the contract would refuse it."""
+        """The present cost of sending it; RevertedError if the contract would refuse it."""
         gas = self.rpc.estimate(Message(self.address, to, data, value))
         return Cost(gas, self.rpc.block("latest").base_fee + self.rpc.tip(), value)
 

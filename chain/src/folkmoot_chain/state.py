@@ -1,4 +1,4 @@
-"""What a participant or a supplier must not lose, on disk before anything is sent: ballots, truths, salts."""
+"""Data not to be lost, on disk before anything is sent: ballots, truths, salts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class State:
     Parameters
     ----------
     folder : Path
-        Where; it is made when something is written.
+        The folder; it is made when something is written.
     chain_id : int
         The chain's number.
     contract : str
@@ -53,7 +53,7 @@ class State:
 
     @property
     def outbox(self) -> Path:
-        """Where a transaction stands until its receipt is there."""
+        """The file of a transaction until its receipt is there."""
         return self.folder / "outbox.json"
 
     def save_ballot(self, ballot: SavedBallot) -> Path:

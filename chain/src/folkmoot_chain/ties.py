@@ -1,4 +1,4 @@
-"""Whose address is whose: a text that names an address and a node of a moot, signed by the keys of both.
+"""Owners of addresses: a text that names an address and a node of a moot, signed by the keys of both.
 
 One signature would not do. With the node's alone its owner could take somebody else's record for its own;
 with the address's alone, anybody could hang a bad record on a node.
@@ -23,7 +23,7 @@ _FORM = "an address, or the four words that folkmoot-chain tie prints"
 
 
 def statement(name: str, fingerprint: str, address: str) -> str:
-    """What both keys sign; a wallet shows it to its owner."""
+    """The text that both keys sign; a wallet shows it to its owner."""
     return (
         "folkmoot: this address and this participant of a moot belong together\n"
         f"address: {checksummed(address)}\n"

@@ -85,7 +85,7 @@ def signer_of(text: str, signature: bytes) -> str | None:
 
 
 def to_install(missing: ModuleNotFoundError) -> ModuleNotFoundError:
-    """What is said where a package of the extra ``local`` is missing: the line to type."""
+    """The line to type if a package of the extra ``local`` is missing."""
     return ModuleNotFoundError(
         f'a chain on this machine needs {missing.name}: pip install "folkmoot-chain[local]"',
         name=missing.name,

@@ -1,4 +1,4 @@
-"""What is due for one's own ballots, and doing it: reveal, score, claim; by files and the chain alone."""
+"""The next step for one's own ballots, and doing it: reveal, score, claim; by files and the chain alone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check_open(terms: Terms, agreed: bool) -> None:
 
 @dataclass(frozen=True)
 class Step:
-    """Where a ballot stands: what is due now, or when something will be."""
+    """The state of a ballot: what is due now, or when something will be."""
 
     ballot: SavedBallot
     due: Deed | None
@@ -37,7 +37,7 @@ class Step:
 
 
 def step_of(contract: Contract, ballot: SavedBallot, now: int) -> Step:
-    """What is due for a ballot at this time."""
+    """The step due for a ballot at this time."""
     terms = contract.motions(ballot.motion)
     _, reveal_end, _, score_end = terms.deadlines
     seat = contract.seats(ballot.motion, ballot.who)

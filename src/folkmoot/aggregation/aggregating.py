@@ -24,7 +24,7 @@ def aggregate(
     Parameters
     ----------
     votes : array-like
-        What each participant said of each input. Classes: integers 0..C-1, -1 for no vote, of shape
+        Each participant's answer to each input. Classes: integers 0..C-1, -1 for no vote, of shape
         (participant, input). Probabilities: shape (participant, input, class), NaN for none. Numbers: shape
         (participant, input) or (participant, input, d), NaN for none.
     aggregation : Aggregation, optional

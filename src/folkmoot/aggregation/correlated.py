@@ -1,4 +1,4 @@
-"""Who speaks with one voice: copies, and groups whose members err together.
+"""Groups of participants that count once: copies, and groups whose members err together.
 
 Ten participants that always say the same are one witness, not ten. Groups are subtler: honest models agree
 because they are often right, or wrong on the same hard inputs. So votes are compared among inputs that are

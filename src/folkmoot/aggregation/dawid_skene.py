@@ -9,8 +9,8 @@ independently of the others:
     prior[j]            ~  s + sum_i posterior[i, j]                             (2.4)
 
 with s = 0 in the paper. Here s = 0.01, which makes it the posterior mode under Dirichlet(1 + s) priors: no
-chance is ever 0, and one odd vote cannot veto all others. Here the truth of an input is also among the
-answers that somebody gave, so that memory and time follow the votes and not the number of classes, squared.
+chance is ever 0, and one odd vote cannot veto all others. Here the truth of an input is also among its given
+answers. So memory and time follow the votes and not the square of the number of classes.
 
 With one coin, a participant is right with one chance whatever is true (Laplace's estimate), and each wrong
 class is as likely as any other.
@@ -52,8 +52,8 @@ class DawidSkene(Aggregation):
     tolerance : float, default 1e-6
         Stop when no posterior moves by more than this.
     unvoted : bool, default False
-        Whether the truth of an input may be a class that nobody voted for there. Where the truth of some
-        inputs is known and most always lie, the others are then read backwards.
+        Whether the truth of an input may be a class that nobody voted for there. If the truth of some inputs
+        is known and most always lie, the others are then read backwards.
 
     Examples
     --------

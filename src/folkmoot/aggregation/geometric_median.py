@@ -33,8 +33,8 @@ class GeometricMedian(Rule):
     **No validity** in two dimensions or more: honest (-2, 0), (-1, 0), (1, 0), (2, 0) and a liar at (0, 1)
     meet above the line.
 
-    The point is unique unless the values lie on one line and are even in number; then it is the first of
-    the values, by coordinates, with the least sum (in one dimension: the middle of them, as for the median).
+    The point is unique unless the values lie on one line and are even in number. Then it is the first of the
+    values, by coordinates, with the least sum (in one dimension the median).
 
     Examples
     --------

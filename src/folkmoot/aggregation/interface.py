@@ -1,4 +1,4 @@
-"""What an aggregation is: one pure function from a table of votes, and what is known besides, to answers.
+"""Aggregations: pure functions from a table of votes, and other knowledge, to answers.
 
 A table holds what every participant said of every input: classes (integers, -1 where there is no vote), or
 probabilities or numbers (NaN where there is none). *Public* aggregations use the table alone, or what all
@@ -34,12 +34,12 @@ class Rows:
     Parameters
     ----------
     votes : ndarray, shape (participant, row), or (participant, row, class) for probabilities
-        What each participant said of each row, as in a table of votes. A participant's votes on rows that it
+        Each participant's answer to each row, as in a table of votes. A participant's votes on rows that it
         owns are those of a model that has not seen them.
     truth : ndarray, shape (row,)
         The right class or number, as the owner says.
     owner : ndarray of int, shape (row,)
-        Whose row it is; -1 for a public row, whose truth all take for right.
+        The owner of each row; -1 for a public row, whose truth all believe.
     inputs : array-like or frame, shape (row, feature), optional
         The rows themselves, where they are shown.
     kept : float, default 1
@@ -65,7 +65,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """What is known besides the votes.
+    """Knowledge besides the votes.
 
     ``aggregate`` makes it of its arguments, and an estimator of what its participants hold.
 
@@ -166,7 +166,7 @@ def smoothed(shares: Floats, voters: Array) -> Floats:
 
 
 class Aggregation(ABC):
-    """What turns a table of votes into answers.
+    """A rule that turns a table of votes into answers.
 
     A subclass says in ``takes`` which kinds of tables it takes.
 
@@ -190,7 +190,7 @@ class Aggregation(ABC):
 
 @dataclass(frozen=True, eq=False)
 class FinalVotes:
-    """What each participant holds in the end, by its own aggregation.
+    """Each participant's vote in the end, by its own aggregation.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ class FinalVotes:
     probabilities : ndarray of float, shape (participant, input, class), optional
         How likely each finds each class.
     weights : ndarray of float, shape (participant, participant), optional
-        What each one's first vote counts for each participant (a row per judge).
+        The weight of each first vote for each participant (one row per judge).
     fell_back : mapping of int to str
         The participants that could not tell whom to believe, and so took the plurality, and why.
     told : str, default ""

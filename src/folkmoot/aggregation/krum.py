@@ -18,8 +18,8 @@ from folkmoot.arrays import Floats
 class Krum(Trimming):
     """Krum: the value with the least sum of squared distances to its m - liars - 2 nearest others.
 
-    At least one neighbour is always looked at. Among equals the value that is smaller in the first coordinate
-    in which they differ wins, so that the order of the answers does not matter.
+    At least one neighbour is always looked at. Among equals the value wins that is smaller in the first
+    coordinate in which they differ. So the order of the answers does not matter.
 
     It is a selection for gradients: **no validity** (three liars of nine can win with a number outside the
     honest range).
@@ -27,7 +27,7 @@ class Krum(Trimming):
     Parameters
     ----------
     liars : int, optional
-        How many liars among the m values to withstand; 2 liars + 2 < m, so that the neighbours of a value
+        The number of liars among the m values to withstand; 2 liars + 2 < m, so the neighbours of a value
         hold an honest majority. Without it, the largest safe number that satisfies this, and 0 below m = 5.
 
     Examples

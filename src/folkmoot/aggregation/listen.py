@@ -23,7 +23,7 @@ _NO_SET: Final = "it has no quorum set"
 
 
 class Listening(Protocol):
-    """Whom somebody listens to."""
+    """The participants that one participant listens to."""
 
     def satisfied_by(self, nodes: Collection[str]) -> bool:
         """Whether these participants are enough."""
@@ -41,10 +41,10 @@ class Listen(OwnAggregation):
     Parameters
     ----------
     quorum_set : QuorumSet, or a sequence of QuorumSet or None
-        Whom everybody listens to, or whom each participant listens to. One without a quorum set takes the
+        One quorum set for all participants, or one for each. One without a quorum set takes the
         plurality.
     names : sequence of str, optional
-        What quorum sets call the participants. Default: "0", "1" and so on.
+        Names of the participants in quorum sets. Default: "0", "1" and so on.
 
     Examples
     --------

@@ -9,9 +9,9 @@ Nothing is taken from a majority: sixty copies of one lie are one voice. There a
 
 With many inputs the second is right; with few none is right everywhere, so each is believed as far as the
 evidence speaks for it. Learnt from two thirds of the inputs, without the own votes and copies of them, a view
-answers the others. If that were the truth, it would agree with the own votes as often as the holdout says
-that these are right: the chance of just that many agreements is beta-binomial. So a view that agrees too
-little is doubted, and one that agrees too much as well, since it repeats the own mistakes.
+answers the others. If that were the truth, it would agree with the own votes as often as these are right by
+the holdout. The number of agreements is then beta-binomial. So a view that agrees too little is doubted, and
+one that agrees too much as well, since it repeats the own mistakes.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ class Median(Rule):
     It stays in the honest range with any minority of liars.
 
     **Validity.** With fewer than m/2 liars the result lies in the range of the honest values, coordinate by
-    coordinate: it is the trimmed mean with trim = ceil(m/2) - 1.
+    coordinate. It is the trimmed mean with trim = ceil(m/2) - 1.
 
     Examples
     --------

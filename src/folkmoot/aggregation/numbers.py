@@ -1,9 +1,9 @@
 """Peer review of numbers: a judge learns from shown rows how to read everybody's numbers.
 
-The rule of ``panel`` for classes, where a third may lie: ridge regression towards the mean answer, from one's
-own rows and those of owners whose numbers go with it. Every answer is first moved to the nearest that is not
-among the ``trim`` lowest or highest, and so is the estimate: with at most ``trim`` liars both stay in the
-honest range, whatever was learnt.
+The rule of ``panel`` for classes, if a third may lie. It is ridge regression towards the mean answer, from
+own rows and those of owners whose numbers go with it. Every answer, and the estimate, is first moved to the
+nearest that is not among the ``trim`` lowest or highest. With at most ``trim`` liars both stay in the honest
+range, whatever was learnt.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PRIOR: Final = 3.0
 
 @dataclass(frozen=True, eq=False)
 class NumberReview:
-    """What a judge has learnt: whose rows it accepted, its rule, and why it cannot tell, if it cannot."""
+    """Result of a judge's learning: accepted owners, the rule, and the reason if it cannot tell."""
 
     judge: int
     accepted: Bools
@@ -192,7 +192,7 @@ def moved(values: Floats, trim: int) -> Floats:
 def weights_by_errors(squares: Floats, rows: int) -> Floats:
     """(peer,): what each peer's number counts for, by its mean squared error on ``rows`` rows.
 
-    An error that is not known counts as the largest. Where none is, all count alike.
+    An error that is not known counts as the largest. If none is above it, all count alike.
     """
     known = np.isfinite(squares)
     if not rows or not known.any():

@@ -1,4 +1,4 @@
-"""What own aggregations share: the rows that a judge may use, and what it takes where it cannot tell.
+"""Common parts of own aggregations: the rows that a judge may use, and its answer if it cannot tell.
 
 A judge of ``PeerReview`` may use all rows: their inputs, everybody's votes on them and their labels as told
 are public. A judge of ``HoldoutTrust`` may use public rows (owner -1) and the rows that it owns, and of these
@@ -26,7 +26,7 @@ _MOST_CELLS = 1 << 26  # of probabilities (judge, input, class), 512 MiB; beyond
 
 
 def kind_of(table: Array, rows: Rows | None) -> Kind:
-    """What a table holds. Numbers of several dimensions have a truth of several, probabilities a class."""
+    """The kind of votes in a table. Truths of numbers may have several dimensions; chances have classes."""
     if table.dtype.kind != "f":
         return "labels"
     if table.ndim == 3 and (rows is None or np.ndim(rows.truth) == 1):
@@ -126,7 +126,7 @@ class Finals:
 
     @property
     def plain(self) -> Answers:
-        """What everybody's votes say, one like the other: plurality, mean of probabilities, or median."""
+        """The answer if all count alike: plurality, mean of probabilities, or median."""
         if self._plain is None:
             rule = {"labels": Plurality(), "probabilities": Pool(), "numbers": Median()}[self._kind]
             self._plain = rule.aggregate(self._table, replace(self._known, rows=None))

@@ -49,7 +49,7 @@ _SURE: Final = np.linspace(0.0, 0.98, 50)
 
 @dataclass(frozen=True, eq=False)
 class Review:
-    """What a judge has learnt: whose rows it accepted, its rule, and why it cannot tell, if it cannot."""
+    """Result of a judge's learning: accepted owners, the rule, and the reason if it cannot tell."""
 
     accepted: Bools
     linear: Linear
@@ -226,8 +226,8 @@ class Panel:
     def likely_of_own(self, review: Review, judge: int, votes: Features) -> Floats:
         """(input, class): how likely each class is for inputs of the judge's own kind.
 
-        Sites that are unlike each other know best what they see themselves. This mixes three forecasts in the
-        shares that fit the judge's rows best, which none of the three has seen: the rule that it learnt with
+        Sites that are unlike each other know best what they see themselves. This mixes three forecasts, which
+        have not seen the judge's rows, in the shares that fit these rows best. They are the rule learnt with
         others, the rule of its own rows alone, and its own vote. Without votes on one's own rows the first
         stands alone.
         """
@@ -252,7 +252,7 @@ class Panel:
         return np.asarray(share[0] * common + share[1] * alone + share[2] * _forecast(votes[:, judge], sure))
 
     def sharpness(self, review: Review) -> float:
-        """What makes scores logarithms of odds: by the likelihood of labels that the scores had not seen."""
+        """The factor that makes scores log-odds, by the likelihood of labels that the scores had not seen."""
         key = review.accepted.tobytes(), review.heard
         if key not in self._sharp:
             sharp = sharpest(self._unseen(review.linear), self.truth[review.rows], self.told(review.rows))
@@ -413,7 +413,7 @@ def centred(table: Array, classes: int) -> Features:
 
 
 def sharpest(scores: Floats, labels: Ints, kept: Floats | float = 1.0) -> float:
-    """What makes scores (row, class) logarithms of odds: the factor under which these labels are likeliest.
+    """The factor that makes scores (row, class) log-odds: the one under which these labels are likeliest.
 
     A label that is told by randomised response, as it is with the chance ``kept``, is likely as it was told.
     """

@@ -8,7 +8,7 @@ from folkmoot.arrays import Bools, Ints
 
 
 def patterns(said: Bools) -> list[tuple[Ints, Ints]]:
-    """Who spoke, and on which inputs, for each different set of participants that spoke at all."""
+    """The speakers and their inputs, for each different set of participants that spoke at all."""
     if said.all():
         return [(np.arange(len(said)), np.arange(said.shape[1]))]
     columns, which = np.unique(said, axis=1, return_inverse=True)

@@ -207,7 +207,7 @@ class _Asked:
     without: Panel | None  # for the others, who do not hear these
 
     def panel_of(self, judge: int) -> Panel:
-        """What a judge hears."""
+        """The votes that a judge uses."""
         if self.odd is None or self.without is None or self.odd[judge]:
             return self.panel
         return self.without

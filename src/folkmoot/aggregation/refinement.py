@@ -37,7 +37,7 @@ _MOST: Final = 0.9  # one's own votes are not believed further than this at the 
 
 
 class Refined(NamedTuple):
-    """What everybody is worth by the answer that one's own votes lead to."""
+    """The weight of every participant by the answer that one's own votes lead to."""
 
     counts: Floats  # (participant, true class, vote): how often, in expectation
     voice: Floats  # (participant,): shares of a voice

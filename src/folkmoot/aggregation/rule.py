@@ -1,4 +1,4 @@
-"""What a rule of aggregation is: the m numbers that participants gave for an input, made into one.
+"""Rules of aggregation of numbers: m numbers for an input become one.
 
 A rule is pure and knows no order. The bits of a result depend on the m numbers alone, never on what else is
 combined in the same call.

@@ -1,4 +1,4 @@
-"""Who belongs together: participants told apart along the direction in which they differ most."""
+"""Participants split in two groups along the direction in which they differ most."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def agreements(named: Ints) -> Floats:
 
 
 def best_cut(values: Floats) -> tuple[Bools, float]:
-    """The best two means on a line: who is above, and the gap in standard deviations within the sides."""
+    """The best two means on a line: a mask of those above, and the gap in standard deviations within."""
     ordered = np.sort(values)
     n = len(ordered)
     count = np.arange(1, n)

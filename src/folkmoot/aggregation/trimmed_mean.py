@@ -20,9 +20,9 @@ class TrimmedMean(Trimming):
 
     This is the rule to take: it stays in the honest range, and averages what is left.
 
-    **Validity.** With at most ``liars`` liars among the m values, the result lies in the range of the
-    honest ones, coordinate by coordinate: whatever is kept has at least liars + 1 values on either side,
-    itself included, and one of these is honest. This holds to the last bit, on every processor.
+    **Validity.** With at most ``liars`` liars among the m values, the result lies in the range of the honest
+    ones, coordinate by coordinate. Each kept value has at least liars + 1 values on either side, itself
+    included, and one of these is honest. This holds to the last bit, on every processor.
 
     Parameters
     ----------

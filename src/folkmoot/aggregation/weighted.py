@@ -25,8 +25,8 @@ class Weighted(Aggregation):
     Parameters
     ----------
     weights : sequence of float, one per participant
-        What a vote of each participant counts for: 0 or more. ``folkmoot.outcome.log_odds`` are the best
-        weights for known accuracies.
+        The weight of each participant's vote: 0 or more. ``folkmoot.outcome.log_odds`` are the best weights
+        for known accuracies.
 
     Examples
     --------

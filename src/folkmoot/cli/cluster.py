@@ -89,7 +89,7 @@ def cluster(
 ) -> None:
     """Agree on one clustering from those of all participants.
 
-    What a central aggregator would find from the same clusterings stands beside it.
+    The result of a central aggregator of the same clusterings stands beside it.
     """
     from folkmoot.clustering.agreeing import cluster as agree
     from folkmoot.files.vote_files import read_partitions

@@ -17,7 +17,7 @@ MOOT_FILE: Final = "moot.skops"
 
 
 def new_folder(out: Path | None, overwrite: bool) -> Path:
-    """The folder to fill: one without an earlier run. Where none is named, the first such by number."""
+    """The folder to fill: one without an earlier run. If none is named, the first such by number."""
     files = (REPORT, RESULTS, PARTICIPANTS, PREDICTIONS, MOOT_FILE)
     if out is not None:
         check_new([out / name for name in files], "--out", overwrite)

@@ -322,7 +322,7 @@ Device = Annotated[
     str,
     typer.Option(
         "--device",
-        help="Where rounds are simulated: cpu, cuda (a GPU) or auto; the result is the same.",
+        help="Device that simulates rounds: cpu, cuda (a GPU) or auto; the result is the same.",
         rich_help_panel=RUN_PANEL,
     ),
 ]

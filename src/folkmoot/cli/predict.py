@@ -28,7 +28,7 @@ def predict(
     moot: Annotated[
         Path,
         typer.Argument(
-            metavar="MOOT", help="What learn wrote: moot.skops, or its folder.", show_default=False
+            metavar="MOOT", help="Result of learn: moot.skops, or its folder.", show_default=False
         ),
     ],
     data: Annotated[

@@ -152,9 +152,8 @@ class Clustering:
 
         Returns
         -------
-        dict of str to object
-            The labels and numbers; the participants as a list, each with name, honest, anchored, voice,
-            likeness and the share of objects on which it holds the agreed label.
+        dict of str to object The labels and numbers, and the participants as a list. Each has name, honest,
+        anchored, voice, likeness and the share of objects on which it holds the agreed label.
         """
         return {
             "objects": len(self.labels),

@@ -121,8 +121,8 @@ class Crossing:
     def rand(self) -> Floats:
         """(row partition, column partition): adjusted Rand indices on the objects that both have seen.
 
-        0 where these are fewer than two, or where both hold one cluster (or all objects apart): such a
-        partition says nothing, however well it agrees.
+        0 if these are fewer than two, or if both hold one cluster (or all objects apart). Such a partition
+        says nothing.
         """
         table, rows, columns = self.table, self.rows, self.columns
         together = _added(_added(_pairs(table), rows, 0), columns, 1)

@@ -69,7 +69,7 @@ def compare(
         How a council makes an answer of the table, such as ``DawidSkene()``. Default: ``Plurality()`` of
         classes, ``Pool()`` of probabilities, ``TrimmedMean()`` of numbers.
     known : Known, optional
-        What is known besides the votes. Inputs whose truth it tells are not scored.
+        Knowledge besides the votes. Inputs whose truth it tells are not scored.
     truth : array-like, shape (input,), or (input, d) of numbers of several dimensions, optional
         The right classes, -1 where not known; or the right numbers, NaN where not known. Beside a data frame
         of classes, anything that ``read_votes`` takes. Without it there are no scores.
@@ -182,13 +182,13 @@ def report_on(
     Parameters
     ----------
     outcome : Outcome, or mapping of str to Outcome
-        What ``deliberate`` came to; or several by the names of their lines.
+        The outcome of ``deliberate``; or several by the names of their lines.
     table : ndarray, optional
         The first votes as they were handed in. Default: those of the outcome.
     truth : array-like, optional
         The right classes or numbers, as in ``compare``.
     known : Known, optional
-        What is known besides the votes, for the rules compared with; the inputs whose truth it tells are not
+        Knowledge besides the votes, for the rules compared with; inputs whose truth it contains are not
         scored.
     others : mapping of str to Aggregation, optional
         The rules to compare with, as in ``compare``.

@@ -7,7 +7,7 @@ n votes whose errors correlate by rho are worth
 independent ones: the mean of n such errors varies as much as that of so many independent ones (Kish, "Survey
 sampling", 1965). rho is the mean covariance of two errors divided by their mean variance.
 
-Where the truth is not known, rho is the mean agreement beyond chance (Cohen's kappa, its numerators and
+If the truth is not known, rho is the mean agreement beyond chance (Cohen's kappa, its numerators and
 denominators added up; of numbers their correlation). Participants that are right also agree, so the number is
 then a lower bound.
 """
@@ -49,8 +49,8 @@ class Independence:
     truth_known : bool
         Whether it is the correlation of errors. Else it is of votes, and ``votes`` is a lower bound.
     groups : tuple of tuple of str
-        Participants that give the same wrong answers: two belong together if they have the same answer on at
-        least half of the inputs on which one of them is wrong (without truth: departs from the answer).
+        Participants that give the same wrong answers. Two belong together if they agree on at least half of
+        the inputs on which one of them is wrong (without truth: departs from the answer).
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Metrics: accuracy of classes, or the error of numbers; all else is the same for both.
 
-Everything is over all inputs whose truth is known. No answer is not right: of classes it scores 0; of numbers
-it counts as far off as the mean of the truth, which explains nothing of it (R2 is 0). Classes that are tied
-share: a tie of two, one of them right, scores one half.
+Everything is over all inputs whose truth is known. No answer is not right. For classes it scores 0. For
+numbers it counts as far off as the mean of the truth, which explains nothing of it (R2 is 0). Classes that
+are tied share: a tie of two, one of them right, scores one half.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ def load_digits_moot(
 
     Part of the rows, stratified by digit, is set aside as the test set; the others are split by Dirichlet
     label skew (``split_dirichlet``). The draw is repaired by moving single rows until everyone has at least
-    two rows of two different digits, so that everyone can train a classifier; with the default arguments no
-    row has to move. Nothing is downloaded.
+    two rows of two different digits, to train a classifier. With the default arguments no row has to move.
+    Nothing is downloaded.
 
     Parameters
     ----------

@@ -2,9 +2,9 @@
 
 A file in the cache has a record beside it, ``<file>.pointer``: its SHA-256 and its size, in the format of a
 Git-LFS pointer. Every load compares the size; the hash is computed after a download, when the size is
-wrong, and when ``verify`` is asked for. A file that does not match is downloaded again. A file that
-somebody put there by hand has no record: it is hashed once, compared with the hash that is known in
-advance if there is one, and recorded.
+wrong, and when ``verify`` is asked for. A file that does not match is downloaded again. A file that somebody
+put there by hand has no record. It is hashed once, compared with the hash that is known in advance if there
+is one, and recorded.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def fetch(
 
 
 def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file's bytes, in hexadecimal."""
+    """The SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -50,8 +50,8 @@ def load_femnist(
     training writers are the first, test writers the last. So asking for more of either adds to those there
     were, and neither depends on the order of files.
 
-    LEAF's grouping script writes the first image of nearly every writer twice. The second row of a writer
-    is dropped if, and only if, its image and label are those of the first row; no other row is.
+    LEAF's grouping script writes the first image of nearly every writer twice. The second row of a writer is
+    dropped if, and only if, its image and label are those of the first row.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def load_femnist(
     writers : int or sequence of str, optional
         Participants: how many to draw, or their names. Default: all that are not tested on.
     test_writers : int or sequence of str, default 0
-        Whose rows, of other people, go to ``X_test``: how many to draw, or their names.
+        Other writers, whose rows go to ``X_test``: how many to draw, or their names.
     min_samples : int, default 1
         The fewest rows of the task with which a writer can be drawn.
     seed : int, default 0

@@ -98,8 +98,8 @@ class NewRows(NamedTuple):
 def read_rows(path: str | os.PathLike[str], layout: Layout) -> NewRows:
     """The rows of a file that need not have a target; columns are found by name, in any order.
 
-    A column that is missing is an error; one warning names columns that are not used, and one each column
-    with words that the training table does not have.
+    A missing column is an error. One warning names columns that are not used, and one each column with words
+    that the training table does not have.
     """
     if Path(path).suffix.lower() == ".txt" and len(layout.features) == 1:
         table = texts_table(Path(path), layout.features[0])

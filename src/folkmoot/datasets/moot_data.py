@@ -39,15 +39,15 @@ class MootData:
     y_test : ndarray of int, shape (test row,), optional
         The number of each test row's class.
     groups_test : ndarray, shape (test row,), optional
-        Where each test row comes from, if known.
+        The origin of each test row, if known.
     categorical : tuple of int, default ()
         The columns of ``X`` whose numbers stand for words.
     texts : tuple of int, default ()
         The columns of ``X`` that hold texts.
     layout : Layout, optional
-        Where they came from a file: what its columns are, to read rows of another file in the same way.
+        For data from a file: the kinds of its columns, to read rows of another file in the same way.
     lines : ndarray of int, shape (row,), optional
-        Where they came from a file: the line of each row.
+        For data from a file: the line of each row.
     lines_test : ndarray of int, shape (test row,), optional
         The same of the test rows.
     tested : str, default ""

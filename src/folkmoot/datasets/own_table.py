@@ -70,7 +70,7 @@ def read_table(
     test_rows : float, optional
         The share of every participant's rows to test on.
     task : {"classification", "regression"}, optional
-        What the target is: a class, or a number to be as near to as possible. Default: a class if there are
+        The kind of target: a class, or a number to be as near to as possible. Default: a class if there are
         at most 20 different ones. More are classes only if they are the whole numbers from 0 or 1 on, and at
         most the root of the rows.
     seed : int, default 0

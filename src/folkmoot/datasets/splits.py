@@ -27,7 +27,7 @@ class Split:
     indices : tuple of ndarray of int
         The row numbers of each participant; no row is in two of the arrays.
     names : ndarray, shape (participant,)
-        What each is called: 0, 1, 2, ... unless the split follows names that were there before.
+        Name of each part: 0, 1, 2, ... unless the split follows names that were there before.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def split_dirichlet(
     """Split rows with label skew: each class is shared out in proportions drawn from Dirichlet(alpha, ...).
 
     The law of Yurochkin et al. (2019) and Li et al. (2022): one draw per class over the n participants. The
-    draw is then repaired, one row at a time and no more than needed, until everyone has ``min_rows`` rows of
+    draw is then repaired, with as few single rows as needed, until everyone has ``min_rows`` rows of
     ``min_classes`` different classes (``_repair`` says how).
 
     Parameters

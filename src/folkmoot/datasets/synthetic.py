@@ -218,7 +218,7 @@ def beta_parameters(mean: float, variance: float) -> tuple[float, float]:
 
     mean = a / (a + b) and variance = a b / ((a + b)^2 (a + b + 1)), hence with
     s = mean (1 - mean) / variance - 1: a = mean s, b = (1 - mean) s. Appendix C of the paper prints the last
-    factor of the variance as (1 + b + 1), a slip for (a + b + 1), and allows variances in (0, 0.25); for a
+    factor of the variance as (1 + b + 1), a slip for (a + b + 1), and allows variances in (0, 0.25). For a
     given mean the range is (0, mean (1 - mean)).
 
     Parameters

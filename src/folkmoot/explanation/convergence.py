@@ -24,7 +24,7 @@ def plot_convergence(outcome: Outcome, ax: Any = None) -> Figure:
     Parameters
     ----------
     outcome : Outcome
-        What ``deliberate(..., record=True)`` came to.
+        The outcome of ``deliberate(..., record=True)``.
     ax : matplotlib.axes.Axes, optional
         The axes to draw in. Default: a new figure.
 

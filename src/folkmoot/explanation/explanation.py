@@ -26,8 +26,8 @@ class Participation:
     voted : label or None
         Its first vote as it was handed in; None for none.
     counts : float
-        What its vote counts for: 1 where all are equal, else its weight, or with an own aggregation the
-        weight that the median participant gives it.
+        The weight of its vote: 1 if all are equal. With an own aggregation it is the weight that the median
+        participant gives it.
     holds : label or None
         Its final label; None for nothing, and for a malicious participant.
     part : {"follows", "lies", "absent", "failed"}
@@ -165,7 +165,7 @@ class Explanation:
     columns : tuple of str
         The columns of the picture: first votes, rounds, the end.
     held : ndarray of int, shape (participant, column), optional
-        What each held there, as places in ``labels``; -1 for none.
+        Each participant's vote there, as places in ``labels``; -1 for none.
     rule : str, default ""
         Of a council: the aggregation that made the answer.
     shares : tuple of (label, float), default ()

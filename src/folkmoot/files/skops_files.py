@@ -1,7 +1,7 @@
 """Files of skops: which are read, what they may hold, and what is said of one that cannot be used.
 
-One rule for models of nodes and for moots that were learnt: nothing of a file is loaded before every type in
-it is known to be harmless, or was allowed by name.
+One rule for models of nodes and for learnt moots. A file is loaded only if every type in it is known to be
+harmless, or was allowed by name.
 """
 
 from __future__ import annotations

@@ -87,18 +87,18 @@ def read_votes(
     """Read votes from a file or a data frame, and the right labels from others.
 
     A file is text with commas, semicolons or tabs between its cells, gzipped or not, or parquet. A table is
-    long, with a row for each vote; or wide, with a row for each task and a column for each worker, if it has
-    neither of the columns ``worker`` and ``label``. Labels are any strings.
+    long, with one row per vote. If it has neither of the columns ``worker`` and ``label`` it is wide, with
+    one row per task and one column per worker. Labels are any strings.
 
     Parameters
     ----------
     votes : str, path-like or data frame
         The votes, with the columns ``task``, ``worker`` and ``label``; further columns are ignored. Or a wide
-        table: ``task`` (in a data frame the index, if there is no such column) and a column for each worker,
-        in which an empty cell is no vote.
+        table: ``task`` (in a data frame the index, if there is no such column) and one column per worker. An
+        empty cell is no vote.
     truth : str, path-like, data frame, mapping, Series or sequence, optional
-        The right labels: a table with the columns ``task`` and ``label``, labels by task, or one label for
-        each task in the order of the tasks. Tasks without votes are left out.
+        The right labels: a table with the columns ``task`` and ``label``, labels by task, or one label per
+        task in their order. Tasks without votes are left out.
     gold : str, path-like, data frame, mapping, Series or sequence, optional
         The same for gold tasks, whose right labels aggregations may use.
     task : str, default "task"
@@ -260,7 +260,8 @@ def read_partitions(
     """Read clusterings from a file with a row for each object and participant, and the truth from another.
 
     A file is text with commas, semicolons or tabs between its cells, gzipped or not, or parquet. Clusters are
-    any strings, and mean nothing between participants. What a participant says nothing of, it has not seen.
+    any strings, and mean nothing between participants. A participant has not seen the objects without a row
+    of its own.
 
     Parameters
     ----------

@@ -91,8 +91,8 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         ``predict`` withholds an answer whose probability, by ``predict_proba``, is below this, and ``score``
         counts it as wrong. Default: every input is answered.
     reject_label : label, optional
-        What ``predict`` gives instead: text beside classes that are text, a number beside numbers, and none
-        of the classes. It must be there if ``abstain_below`` is.
+        The answer that ``predict`` gives instead: text beside classes that are text, a number beside numbers,
+        and none of the classes. It must be there if ``abstain_below`` is.
     n_jobs : int, optional
         Processes for fitting and predicting, through joblib. Default: 1.
     random_state : int, RandomState or None, default None
@@ -314,9 +314,9 @@ class ConsensusClassifier(ClassifierMixin, Moot):
     def predict(self, X: Any, groups: Any = None) -> Array:
         """Answer each row with the label that the moot agrees on.
 
-        A tie goes to the first of the tied labels, as in scikit-learn's ``VotingClassifier``; an input that
-        nobody answers, or that a Snow protocol leaves undecided, to the label with the most first votes. With
-        ``abstain_below`` an answer whose probability, by ``predict_proba``, is lower is withheld, and
+        A tie goes to the first of the tied labels, as in scikit-learn's ``VotingClassifier``. An input that
+        nobody answers, or that a Snow protocol leaves undecided, gets the label with the most first votes.
+        With ``abstain_below`` an answer whose probability, by ``predict_proba``, is lower is withheld, and
         ``reject_label`` given instead. An own aggregation learns from the whole batch, so an answer then
         depends on the other rows of X.
 
@@ -325,9 +325,9 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         X : array-like, sparse matrix or data frame, shape (input, feature)
             The inputs.
         groups : array-like, shape (input,), optional
-            The participant of each input, by name. Each input then has the answer of its own
-            participant, helped by the others: with an own aggregation its final vote, else its own vote,
-            weighed by its holdout accuracy, beside the votes of the others.
+            The participant of each input, by name. Each input then has the answer of its own participant,
+            helped by the others. With an own aggregation that is its final vote. Otherwise it is its own
+            vote, weighed by its holdout accuracy, beside the votes of the others.
 
         Returns
         -------
@@ -365,9 +365,9 @@ class ConsensusClassifier(ClassifierMixin, Moot):
     def predict_proba(self, X: Any, groups: Any = None) -> Floats:
         """Estimate class probabilities.
 
-        By plurality it is (count + 1/C) / (n + 1) for a class that ``count`` of the n participants who
-        answered a row voted for, of C classes. Other aggregations estimate their own; an own one gives the
-        mean over participants.
+        By plurality it is (count + 1/C) / (n + 1) for a class. ``count`` of the n participants who answered
+        the row voted for it, and C is the number of classes. Other aggregations estimate their own; an own
+        one gives the mean over participants.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What an ``improve`` changed: a row for each participant, with its old model."""
+"""Changes by ``improve``: one row per participant, with its old model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HEADER: Final = ("participant", "rows", "shown", "before", "after")
 
 @dataclass(frozen=True, eq=False)
 class ModelChange:
-    """What changed for one participant.
+    """The change of one participant.
 
     Parameters
     ----------
@@ -58,11 +58,11 @@ class ModelChange:
 
 @dataclass(frozen=True, eq=False)
 class Improvement:
-    """What ``improve`` changed, participant by participant.
+    """Changes by ``improve``, participant by participant.
 
-    Scores are on each participant's own rows, by models that have not seen them: before, by five-fold clones
-    of the old model; after, by a clone fitted to the agreed rows alone. They are accuracies of labels, and
-    root mean squared errors of numbers.
+    Scores are on each participant's own rows, by models that have not seen them. Before: five-fold clones of
+    the old model. After: a clone fitted to the agreed rows alone. They are accuracies of labels, and root
+    mean squared errors of numbers.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class Improvement:
 
     @property
     def refused(self) -> dict[str, str]:
-        """Who kept its old model, and why."""
+        """Participants that kept their old model, with the reasons."""
         return {each.name: each.why for each in self.changes if each.why is not None}
 
     @property

@@ -470,7 +470,7 @@ class Moot(TransformerMixin, ConsensusEstimator):
         Parameters
         ----------
         folder : str or path
-            Where the folders are made; it may be new, but its parent must exist.
+            The parent of the new folders; it may be new, but its parent must exist.
 
         Returns
         -------

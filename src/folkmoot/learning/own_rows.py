@@ -82,13 +82,12 @@ def speaks_against(
 ) -> str | None:
     """Say why one's own rows speak against a new model; None if they do not.
 
-    It must be right more often than by chance (as often only half of the time by chance), or nearer to the
-    rows than their own mean. A one-sided sign test on the rows that change must not find it worse than the
-    old model (at 0.2). Both flatter labels: the rows have chosen whose labels it learnt. So either half of
-    them must come to the same labels for 80% of the pool. By the probabilities that it came to, the labels
-    must be right on 6% more of the pool than what its old model says, as a few rows cannot tell whether less
-    is gained or lost; and on more of it than those that count for the participant dispute, if they dispute
-    more than 15% of its labels.
+    It must be right more often than by chance, or nearer to the rows than their own mean. A one-sided sign
+    test on the rows that change must not find it worse than the old model (at 0.2). Both flatter labels: the
+    rows have chosen whose labels it learnt. So either half of them must come to the same labels for 80% of
+    the pool. By the probabilities that it came to, the labels must be right on 6% more of the pool than what
+    its old model says, as a few rows cannot tell whether less is gained or lost; and on more of it than those
+    that count for the participant dispute, if they dispute more than 15% of its labels.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Labels that participants agree on for unlabelled inputs, to fit their own models to (docs/improve.md).
 
-Each hands in how likely it finds every class, for a pool of inputs and for check rows: labelled inputs of all
-participants, mixed into the pool, whose labels stay with their owners. Then each, by itself,
+Each hands in its probability of every class, for a pool of inputs and for check rows. These are labelled
+inputs of all participants, mixed into the pool, whose labels stay with their owners. Then each, by itself,
 
 1. weighs its peers by the probability that they give to the right class of its own check rows, beyond 1/C;
    nobody has less than 0, copies share one voice, and those that agree with each other on the pool as they do
@@ -11,7 +11,7 @@ participants, mixed into the pool, whose labels stay with their owners. Then eac
 4. announces that, reviews in the same way what all have announced, and announces again;
 5. takes the mean of what it then hears, by the weights of the second review.
 
-No label leaves its owner, and no rule learns from labels of others: a liar can lie in its answers only.
+No label leaves its owner, and no rule learns from labels of others. So a liar can lie in its answers only.
 docs/benchmarks.md shows what it brings.
 """
 
@@ -95,7 +95,7 @@ class AgreedLabels:
     chances : ndarray of float, shape (participant, input, class)
         How likely each finds the classes of the same inputs.
     weights : ndarray of float, shape (participant, participant)
-        What each lets everybody's answer count for in the end.
+        The final weight of everybody's answer for each participant.
     why_not : tuple of (str or None)
         For each participant why it has no view; None if it has one.
     footings : tuple of tuple of float, optional
@@ -145,7 +145,7 @@ def agree_on_labels(
         How likely each finds the classes of every input, as it would say honestly; on its own check rows by
         models that have not seen them. All 0 for a participant that cannot answer.
     rows : sequence of OwnRows
-        What each participant knows by itself.
+        Each participant's own knowledge.
     pool : ndarray of int, shape (pool input,)
         Which of the inputs are to be labelled; the others are check rows.
     told : callable, optional
@@ -303,7 +303,7 @@ def talked(heard: Floats, held: Floats, weights: Floats, own: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ReviewedPeers:
-    """What one participant makes of the answers it hears."""
+    """One participant's result from the answers that it hears."""
 
     answers: Floats  # (input, class): chances; on its own check rows by rules that had not seen the row
     weights: Floats  # (participant,): what each one's answer counts for, never below 0

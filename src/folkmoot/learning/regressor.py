@@ -264,7 +264,7 @@ class ConsensusRegressor(RegressorMixin, Moot):
         X_unlabelled : array-like, sparse matrix or data frame, shape (input, feature)
             The pool: inputs of the kind that was fitted on.
         safe : bool, default False
-            Whether a participant keeps its old model unless its own rows bear out the new one: this must be
+            Whether a participant keeps its old model unless its own rows support the new one. This must be
             nearer to them than their mean, and a sign test must not find it further off than the old one.
         progress : callable, optional
             Called with (done, all) whenever a participant has fitted its new model.

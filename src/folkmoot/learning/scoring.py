@@ -2,7 +2,7 @@
 
 A scorer asks an estimator. Here it is asked of answers that are known already: those of a line of the report,
 where an undecided input has the first of its level labels, or else a wrong one: it counts as wrong by any
-score, as it does in accuracy. What ``predict`` answers there is the answer of the consensus alone.
+score, as it does in accuracy. The answer of ``predict`` there is that of the consensus alone.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def with_scores(
     """The report with these scores on every line; none where a line has no answers, or no probabilities.
 
     ``honest`` are the honest participants' own answers; ``predicted`` and ``likely`` those of ``predict`` and
-    ``predict_proba``. Where nobody answers, a wrong label counts, or the mean of the truth.
+    ``predict_proba``. If nobody answers, a wrong label counts, or the mean of the truth.
     """
     consensus = report.main.name
 

@@ -1,7 +1,7 @@
 """The account of a motion: what was decided, from which votes, who took part; from what one node has stored.
 
-There is one account for labels, probabilities and numbers. What it says of votes and decisions is what the
-moot agreed on, the same at every node; of its own part a node knows more than others.
+There is one account for labels, probabilities and numbers. Its statements about votes and decisions are those
+that the moot agreed on, the same at every node. A node knows more of its own part than others.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class Account(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """What a node holds of a motion: the row of it, and the agreed votes of the polls that are over.
+    """A stored motion: its row, and the agreed votes of the polls that are over.
 
     ``outcome`` is what its certificate shows; None while there is none.
     """
@@ -164,7 +164,7 @@ class Held:
 
 
 def held(storage: Storage, name: bytes) -> Held:
-    """What is stored of a motion; ``DamagedError`` if it is not what this node wrote."""
+    """The stored motion; ``DamagedError`` if it is not what this node wrote."""
     stored = storage.motion(name)
     return held_of(stored, [] if stored.certificate is not None else storage.journal(name))
 
@@ -189,7 +189,7 @@ def _journalled(records: Sequence[bytes]) -> list[dict[int, bytes]]:
 
 
 def account_of(found: Held, node: str = "") -> Account:
-    """What a node knows of a motion; it needs no database, so that a thread may make it.
+    """A node's knowledge of a motion; it needs no database, so that a thread may make it.
 
     ``node`` is the name of the one that tells.
     """
@@ -527,7 +527,7 @@ def _share(found: Verdict, decision: str | None) -> float | None:
 
 
 def account_of_outcome(outcome: Outcome, names: Sequence[str], data: bytes) -> Account:
-    """What a certificate says: the same, without what only a node knows."""
+    """The contents of a certificate: the same, without what only a node knows."""
     stored = StoredMotion(
         outcome.motion, outcome.header.encoded(), b"", [""] * outcome.n, list(names), outcome.faults,
         outcome.header.created, 0.0, outcome.header.created, None, Part(seconds=0.0), outcome.answer, data,

@@ -72,5 +72,5 @@ def _with_first_votes(terms: Terms, decision: Ints, first: Ints, least: int) -> 
 
 
 def digest_of(motion: bytes, answer: bytes) -> bytes:
-    """What members sign as the result."""
+    """The value that members sign as the result."""
     return hashlib.sha256(b"folkmoot/3 answer\n" + motion + answer).digest()

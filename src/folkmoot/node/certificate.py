@@ -1,9 +1,9 @@
 """The certificate of a motion: anybody with the roster checks it, and computes the answer again.
 
 It is JSON with sorted keys, no spaces and one newline at the end; bytes are in base64. There is one way to
-write a certificate, and every part is fixed by a signature or by a hash, so no bit can be changed: the header
-by its hash and the asker's signature, a set by a quorum of precommits to its hash, votes by the commitments
-in the set.
+write a certificate, and every part is fixed by a signature or by a hash, so no bit can be changed. The header
+is fixed by its hash and the asker's signature, a set by a quorum of precommits to its hash, votes by the
+commitments in the set.
 
 A certificate shows what was decided, and from which votes. It cannot show that a member it leaves out had
 nothing to say, nor that no evidence exists.
@@ -69,14 +69,14 @@ class Agreed(_Part, frozen=True):
 
 
 class Opened(_Part, frozen=True):
-    """What a member revealed."""
+    """The reveal of a member."""
 
     salt: Salt
     votes: Votes
 
 
 class PollProof(_Part, frozen=True):
-    """What a poll agreed on; ``opened`` are those who revealed, by place."""
+    """The agreed sets of a poll; ``opened`` are those who revealed, by place."""
 
     commitments: Agreed
     reveals: Agreed
@@ -112,7 +112,7 @@ class Poll:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a certificate shows."""
+    """The contents of a certificate."""
 
     motion: bytes
     header: Header
@@ -164,7 +164,7 @@ def read_certificate(data: bytes) -> Certificate:
 
 
 def verify(data: bytes, roster: Roster, *, answer: bytes | None = None) -> Outcome:
-    """What a certificate shows, all of it checked and the answer computed from the votes.
+    """The contents of a certificate, all of it checked and the answer computed from the votes.
 
     ``roster`` has the members whose keys must have signed it. ``answer`` is given where whoever made the
     certificate has just computed it from the same votes. ValueError, with what, if anything does not hold.
@@ -188,7 +188,7 @@ def verify(data: bytes, roster: Roster, *, answer: bytes | None = None) -> Outco
 
 
 def opened(data: bytes, n: int, faults: int, answer: bytes) -> Outcome:
-    """What a certificate shows that this node wrote itself: nothing is checked, nothing computed."""
+    """The contents of a certificate that this node wrote itself: nothing is checked, nothing computed."""
     found = _DECODER.decode(data)
     polls = []
     for proof in found.polls:
@@ -199,7 +199,7 @@ def opened(data: bytes, n: int, faults: int, answer: bytes) -> Outcome:
 
 
 def coin_of(data: bytes) -> bytes:
-    """What settles ties in a motion, by a certificate that this node wrote itself: nothing is checked."""
+    """The seed that settles ties, from a certificate that this node wrote itself: nothing is checked."""
     return _coin(_DECODER.decode(data))
 
 

@@ -65,7 +65,7 @@ class NodeRefusal(ValueError):  # noqa: N818 (not a mistake of this program)
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a motion.
+    """The result of a motion.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Event:
     kind : str
         moot, opened, progress, silent, accused, over or ping.
     data : dict
-        What is told about it.
+        The data of the event.
     id : str
         With it the next ``events(after=)`` goes on here.
 
@@ -192,7 +192,7 @@ class Client:
             are sent along; None and NaN are missing. A list of texts; or records, which are dictionaries or
             a data frame with columns that are not numbers.
         columns : list of str or dict, or None
-            What the columns are: names, or dicts with name, unit, low and high.
+            The columns: names, or dicts with name, unit, low and high.
         wait : bool, float or str
             True: until it is over. False returns at once. A time, such as "90s": so long at the most.
         progress : callable or None
@@ -216,7 +216,7 @@ class Client:
         return str(self._inputs("/v2/motions", X, columns, terms, key)["motion"])
 
     def check(self, X: Any, *, columns: Any = None, **terms: Any) -> dict[str, Any]:
-        """What the node makes of inputs and terms; nothing is put, and nobody else is told."""
+        """The node's check of inputs and terms; nothing is put, and nobody else is told."""
         return dict(self._inputs("/v2/check", X, columns, terms, {}))
 
     def answer(
@@ -225,7 +225,7 @@ class Client:
         wait: bool | float | str = False,
         progress: Callable[[dict[str, Any]], object] | None = None,
     ) -> Answer:
-        """What came of a motion so far, or when it is over; ``wait`` and ``progress`` as in ``ask``."""
+        """The result of a motion so far, or when it is over; ``wait`` and ``progress`` as in ``ask``."""
         told = self.motion(motion, wait=wait, progress=progress)
         lists = self.inputs(told["motion"])
         details = {key: value for key, value in told.items() if key not in ("live", "certified")} | lists
@@ -249,7 +249,7 @@ class Client:
         return dict(told)
 
     def inputs(self, motion: str) -> dict[str, list[Any]]:
-        """What came of each input: decisions and all other lists of the account, each by its name."""
+        """The result of each input: decisions and all other lists of the account, each by its name."""
         lists: dict[str, list[Any]] = {}
         start: int | None = 0
         while start is not None:
@@ -295,7 +295,7 @@ class Client:
         return dict(self._json("GET", "/v2/status"))
 
     def access(self) -> dict[str, Any]:
-        """What one may do here; what the node's model takes and answers; ``page``, where its page is."""
+        """Rights of the caller; inputs and answers of the node's model; ``page``, the address of its page."""
         return dict(self._json("GET", "/v2/access"))
 
     def records(self) -> dict[str, Any]:
@@ -303,7 +303,7 @@ class Client:
         return dict(self._json("GET", "/v2/records")["records"])
 
     def evidence(self) -> list[dict[str, Any]]:
-        """Who contradicted itself, the newest last."""
+        """Evidence against members, the newest last."""
         return list(self._json("GET", "/v2/evidence")["evidence"])
 
     def evidence_file(self, about: str, participant: str) -> bytes:
@@ -319,11 +319,11 @@ class Client:
         return dict(self._json("POST", "/v2/reload"))
 
     def metrics(self) -> str:
-        """What Prometheus reads."""
+        """The metrics in the format of Prometheus."""
         return self._bytes("/metrics").decode()
 
     def events(self, after: str = "") -> Iterator[Event]:
-        """What happens at the node, as it happens; ends when the node stops.
+        """Events at the node as they happen; ends when the node stops.
 
         Parameters
         ----------
@@ -520,7 +520,7 @@ def _saying(what: str) -> Iterator[None]:
 
 
 def refusal(status: int, reason: str, data: bytes) -> ValueError:
-    """What a node said: an ``ArgumentError`` about arguments, so that the prompt can name options."""
+    """The refusal of a node: an ``ArgumentError`` about arguments, so that the prompt can name options."""
     try:
         problem = json.loads(data)
         detail = str(problem["detail"])

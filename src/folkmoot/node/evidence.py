@@ -43,7 +43,7 @@ class EvidenceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Proven:
-    """What a file of evidence proves."""
+    """The statement that a file of evidence proves."""
 
     participant: Member
     what: str
@@ -66,7 +66,7 @@ _ENCODER: Final = msgspec.json.Encoder(order="sorted")
 
 
 def what_of(evidence: Evidence) -> str:
-    """What was done, in a few words."""
+    """The offence, in a few words."""
     if evidence.one.slot == evidence.other.slot:
         return f"it signed {_KINDS.get(Kind(evidence.one.kind), 'two statements')} for one slot"
     return "it signed a prevote against its own precommit"
@@ -82,7 +82,7 @@ def evidence_file(evidence: Evidence, fingerprint: str, roster: str = "") -> byt
 
 
 def check_evidence(data: bytes, roster: Roster) -> Proven:
-    """What a file proves; ValueError, with what is wrong, if it proves nothing against a member."""
+    """The statement that a file proves; ValueError, with the reason, if it proves nothing."""
     if len(data) > MOST_BYTES:
         raise ValueError(f"a file of evidence must have at most {MOST_BYTES:,} bytes: got {len(data):,}")
     try:

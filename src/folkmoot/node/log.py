@@ -1,4 +1,4 @@
-"""A node's log: one JSON object a line, on stderr by default, for people with grep and machines alike."""
+"""A node's log: one JSON object per line, on stderr by default, for people with grep and machines alike."""
 
 from __future__ import annotations
 

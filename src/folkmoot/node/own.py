@@ -34,7 +34,9 @@ def _none() -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """What only this member knows. Labels are numbered as in the motion, -1 is no vote; NaN is no number."""
+    """Knowledge of this member alone. Labels are numbered as in the motion, -1 is no vote; NaN is no
+    number.
+    """
 
     # What its own model said of rows that it held out, and what is right.
     said: Array = field(default_factory=_none)
@@ -62,10 +64,10 @@ def final_votes(
     knowledge: Knowledge,
     inputs: Array | None = None,
 ) -> OwnVotes:
-    """What this member votes in the end.
+    """Final votes of this member.
 
-    It goes by peer review if there are validation rows or a track record, else by holdout trust; where
-    neither tells it whom to believe, by the plurality of first votes (numbers: their median). With the inputs
+    It goes by peer review if there are validation rows or a track record, else by holdout trust. If neither
+    tells it whom to believe, it takes the plurality of first votes (numbers: their median). With the inputs
     of the motion, peer review weighs votes by the validation rows that are near.
     """
     written = ballots_of(header, 1)

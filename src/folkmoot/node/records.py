@@ -1,7 +1,7 @@
 """Track records: how often each participant's first vote was right, where truths have been told.
 
 They belong to this node alone; nobody is asked to believe them. A participant whose certificate was renewed
-keeps its record, under the newest one. What evidence shows to be a liar's counts for nothing.
+keeps its record, under the newest one. A proven liar counts for nothing.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def knowledge(storage: Storage, holdout: Holdout, header: Header, roster: Roster
 
 
 def weights_of(storage: Storage, members: Sequence[str], classes: int) -> list[float]:
-    """What members' answers weigh: log-odds of their records, nothing if worse than a guess.
+    """Weights of members' answers: log-odds of their records, 0 if worse than a guess.
 
     A participant without a record weighs as much as the average one with a record. ``members`` are
     fingerprints.

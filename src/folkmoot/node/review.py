@@ -1,9 +1,9 @@
 """Validation rows: labelled rows of members among the inputs, told from these only after votes are fixed.
 
-An invitation is a poll whose ballots are rows, sealed for the asker (``sealing``): a reveal names its
-member, so open rows would tell what is no input. The asker shuffles them among its inputs and puts the
-motion. With its first votes it reveals the order, and each owner the labels of its rows. Commitments bind
-both together with the votes: whoever has seen a vote can choose no label any more.
+An invitation is a poll whose ballots are rows, sealed for the asker (``sealing``). A reveal names its member,
+so open rows would tell what is no input. The asker shuffles them among its inputs and puts the motion. With
+its first votes it reveals the order, and each owner the labels of its rows. Commitments bind both together
+with the votes: whoever has seen a vote can choose no label any more.
 
 A row counts as validation row if the asker's order gives it to a member and that member names its label.
 """
@@ -86,7 +86,7 @@ def truths_of(header: Header, rows: int) -> Ballots:
 
 
 def judge_of(header: Header, poll: int, n: int) -> Callable[[int, bytes], bool]:
-    """What says whether bytes are a ballot of a member. No bytes at all are one."""
+    """A function that says whether bytes are a ballot of a member. No bytes at all are one."""
     if header.invites:
         size = SEALED_MORE + rows_size(header)
         return lambda _, data: len(data) in (0, size)
@@ -127,7 +127,7 @@ def shuffled(seed: bytes, rows: int) -> Ints:
 
 
 def read_order(header: Header, n: int, order: bytes) -> tuple[Ints, Ints]:
-    """Where the asker's inputs stand, and whose each place is (input,): -1 is the asker's question."""
+    """Places of the asker's inputs, and the owner of each place (input,): -1 is the asker's question."""
     counts = np.frombuffer(order[_SEED:], "<u2").astype(np.int64) if len(order) == _SEED + 2 * n else None
     if counts is None or counts.sum() != header.rows or counts.max() > header.terms.rows:
         raise ValueError(
@@ -193,7 +193,7 @@ def first_ballot(header: Header, votes: Ints, own: Mapping[int, int], order: byt
 
 
 def own_rows(batch: Array, rows: Array, truths: Sequence[int]) -> dict[int, int]:
-    """Where rows stand among the inputs, with their labels or numbers: for ``first_ballot``."""
+    """Places of rows among the inputs, with their labels or numbers: for ``first_ballot``."""
     known = {row.tobytes(): truth for row, truth in zip(rows.astype(batch.dtype), truths, strict=True)}
     found = ((place, known.get(row.tobytes())) for place, row in enumerate(batch))
     return {place: truth for place, truth in found if truth is not None}

@@ -1,4 +1,4 @@
-"""What a file of a node shows: a certificate, evidence, an audit log or a roster, as the file says itself.
+"""The contents of a node's file: a certificate, evidence, an audit log or a roster, as the file says itself.
 
 All of it is checked with the roster alone: signatures, hashes, and the answer of a motion, which is computed
 again. A ``ValueError`` of one line says what does not hold.
@@ -34,7 +34,7 @@ _FOLLOWS: Final = re.compile(rb"^signatures = \[", re.MULTILINE)
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """What a certificate shows: a motion, its votes, and the answer that follows from them."""
+    """The contents of a certificate: a motion, its votes, and the answer that follows from them."""
 
     kind: ClassVar[Kind] = "certificate"
     outcome: Outcome
@@ -50,7 +50,7 @@ class Motion:
 
 @dataclass(frozen=True)
 class Log:
-    """What an audit log shows: that its node wrote these entries, in this order."""
+    """The statement of an audit log: its node wrote these entries, in this order."""
 
     kind: ClassVar[Kind] = "audit"
     node: str
@@ -71,7 +71,7 @@ class Log:
 
 @dataclass(frozen=True)
 class Succeeds:
-    """What a roster with signatures shows: who consents that it replaces the given one, and if it does."""
+    """A roster with signatures: members that consent that it replaces the given one, and whether it does."""
 
     kind: ClassVar[Kind] = "roster"
     proposal: Proposal

@@ -1,7 +1,7 @@
 """Why an input of a motion got its answer: the table of its votes, and the answer computed from it again.
 
-Everybody's votes are those that the moot agreed on. What they counted in a member's own final votes only that
-member knows, so a node tells its own weights.
+Everybody's votes are those that the moot agreed on. The weights in a member's own final votes are known to
+that member only, so a node tells its own.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _DIGITS: Final = 3  # of probabilities in text
 class Voter(msgspec.Struct, frozen=True):
     """One member's part in an answer.
 
-    ``weight`` is what its first vote counted by the public rule; ``own_weight`` is what it counted in this
-    node's own final vote, None if this node does not weigh.
+    ``weight`` is the weight of its first vote by the public rule, ``own_weight`` that in this node's own
+    final vote. The latter is None if this node does not weigh.
     """
 
     name: str

@@ -39,12 +39,12 @@ class Analysis:
     minimal_quorums, blocking_sets, splitting_sets : list of frozenset, or None
         All minimal ones, the smallest first.
     misstating_sets : list of frozenset, or None
-        Sets no larger than the smallest splitting set that hold none, and split the others all the same if
+        Sets no larger than the smallest splitting set that hold none. They split the others all the same if
         they lie about their own quorum sets as well.
     top_tier : frozenset or None
-        Who is in some minimal quorum.
+        Nodes in some minimal quorum.
     advice : list of str
-        What to change, in words; each was tried out on the system.
+        Advice, in words; each change was tried out on the system.
     seconds : float
         The time it took, in seconds.
 

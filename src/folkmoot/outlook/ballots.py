@@ -12,12 +12,12 @@ and it *decides* x (it has confirmed the ballot) when all of a quorum that it be
 as committed. To prepare (n, x) contradicts to commit (m, y) if y is another label and m <= n. To state
 a later one of the four is to state the earlier ones as well.
 
-**Accept.** A node accepts what all of a quorum that it belongs to votes for or has accepted, or what a set
-that blocks it has accepted (then somebody in it who is not faulty has). It accepts nothing that contradicts
-what it has accepted, and of one counter one label as prepared.
+**Accept.** A node accepts what all of a quorum that it belongs to votes for or has accepted. It also accepts
+what a set that blocks it has accepted (then somebody in it who is not faulty has). It accepts nothing that
+contradicts what it has accepted, and of one counter one label as prepared.
 
-**Vote to commit.** A node votes to commit what a quorum that it belongs to has accepted as prepared, unless
-it has voted for, or accepted, another label at this counter or a later one.
+**Vote to commit.** A node votes to commit what a quorum that it belongs to has accepted as prepared. It does
+not if it has voted for, or accepted, another label at this counter or a later one.
 
 **Vote to prepare.** A node votes once a counter, for
 
@@ -29,7 +29,7 @@ it has voted for, or accepted, another label at this counter or a later one.
 3. else the label that it wants itself: of those that qualify the one that its own aggregation of first
    votes prefers.
 
-A label *qualifies* for a node if a set that blocks it voted for it at first, or votes for it in ballots: so
+A label *qualifies* for a node if a set that blocks it voted for it at first, or votes for it in ballots. So
 somebody who is not faulty voted for it at first. If none qualifies the node votes for nothing, and may vote
 later.
 
@@ -38,9 +38,8 @@ come. It goes on to the next counter when its time at this one is over, or when 
 block it. Time grows with the counter, so that it is long enough some day. Safety does not depend
 on it. A node that has decided goes on no more.
 
-Everything is an array over (node, input), so that all nodes are played on all inputs at once. What the
-others are known to have said comes in as evidence (``evidence.py``): facts only grow, so what may be accepted
-once may be accepted ever after.
+Everything is an array over (node, input), so that all nodes are played on all inputs at once. Statements of
+others come in as evidence (``evidence.py``). Facts only grow, so they may be accepted ever after.
 """
 
 from __future__ import annotations
@@ -189,7 +188,7 @@ class StatedBallots:
     def vote(self, counter: int, free: Array, when: Bools) -> None:
         """Go on to this counter and vote, for the label one is locked on or else as one is ``free`` to.
 
-        Who is at this counter already and found nothing to vote for may vote now.
+        A node that is at this counter already and found nothing to vote for may vote now.
         """
         lock = self.locked()
         label = np.where(lock != NONE, lock, free)

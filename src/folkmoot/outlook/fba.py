@@ -38,8 +38,8 @@ class FBA:
     """Federated Byzantine agreement: each participant decides when a quorum of its own choice has agreed.
 
     Nothing is drawn: with messages that take one round each the same votes give the same decisions. A
-    participant supports a label only if a set that blocks it voted for it at first, and among these the one
-    that its own aggregation of first votes prefers; ballots then bring all to one label, or to none
+    participant supports a label only if a set that blocks it voted for it at first. Among these it supports
+    the one that its own aggregation of first votes prefers. Ballots then bring all to one label, or to none
     (docs/quorum-sets.md).
 
     Parameters

@@ -3,7 +3,7 @@
 The paper's outlook (section 6) names protocols "which delegate leaders for each communication round". The
 rules here:
 
-1. Who leads which round follows from one salt of each participant (``leader_order``). Everybody leads
+1. The leader of each round follows from one salt of each participant (``leader_order``). Everybody leads
    once before anybody leads again, so f attackers who grind their salts lead at most f of the first n rounds.
 2. A leader does not choose whom it asks: its k peers follow from the same salts (``leader_sample``). It
    shows all the answers that it got. As a label must be named by alpha of k, leaving answers out
@@ -125,8 +125,8 @@ class Leaders(Slush):
     """Slush with a leader each round: who hears no label often enough goes by what the leader heard.
 
     Leaders come in an order without repetition from the hash of all participants' salts. The leader of a
-    round asks k peers that the same hash names, and shows their answers to all. A participant takes
-    the label that wins its own query; if none does, the one that alpha of the answers shown name; else it
+    round asks k peers that the same hash names, and shows their answers to all. A participant takes the label
+    that wins its own query. If none does, it takes the one that alpha of the answers shown name; else it
     keeps its own. A leader that is silent or lies costs one round: it cannot show what nobody said.
 
     It is for ``deliberate``. All inputs of a batch share the leaders and whom they ask.

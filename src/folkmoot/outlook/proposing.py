@@ -19,14 +19,14 @@ def propose(
 ) -> dict[str, QuorumSet]:
     """For each participant: any ceil(2m/3) of the m whom it trusts most, itself among them.
 
-    Whom it does not trust at all (a weight of 0 or below) is not taken, so that m may be smaller
-    than ``most``. Between equals those who come first are taken. Whether the sets intersect is another
-    question: ``analyse`` says it.
+    Nodes without its trust (a weight of 0 or below) are not taken, so m may be smaller than ``most``. Between
+    equals those who come first are taken. Whether the sets intersect is another question: ``analyse`` says
+    it.
 
     Parameters
     ----------
     trust : array of float, shape (participant, peer) or (peer,)
-        What each thinks of each, such as the weights of trust, or one record for all, such as accuracies.
+        The trust of each in each, such as weights, or one record for all, such as accuracies.
     names : sequence of str, optional
         Their names; by default "0", "1", and so on.
     most : int

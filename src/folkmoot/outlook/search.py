@@ -1,9 +1,9 @@
 """Searches through a system of quorum sets: minimal quorums, blocking and splitting sets, disjoint quorums.
 
-Every minimal quorum lies within one strongly connected part of the graph of who names whom: of a quorum the
-part that names nobody outside it (within the quorum) is a quorum by itself. So only those parts that hold a
+Every minimal quorum lies within one strongly connected part of the graph of who names whom. The part of a
+quorum that names nobody outside it (within the quorum) is itself a quorum. So only those parts that hold a
 quorum are searched, the cores; a follower that nobody names costs nothing. Within a core it is branch and
-bound: a set is grown node by node, and left as soon as it cannot become what is sought.
+bound. A set is grown node by node, and left as soon as it cannot become what is sought.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def minimal_splitting(bits: Bits, clock: Clock) -> Iterator[int]:
     """Every least set that holds all that two quorums share, neither of which holds the other.
 
     Two quorums that hold unlike minimal ones share at least what those share, so pairs of minimal quorums are
-    enough, but where there is one alone: then all quorums hold it, and the others are compared without it.
+    enough. If there is only one, all quorums hold it, and the others are compared without it.
     """
     found = cores(bits)
     if len(found) > 1:

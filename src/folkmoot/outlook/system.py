@@ -20,8 +20,8 @@ class QuorumSystem:
     Parameters
     ----------
     quorum_sets : mapping from str to QuorumSet or None
-        By name. A node without a set is in no quorum. Who is named in a set and has no entry never answers;
-        no threshold is lowered for it.
+        By name. A node without a set is in no quorum. A node that is named in a set and has no entry never
+        answers; no threshold is lowered for it.
 
     Examples
     --------

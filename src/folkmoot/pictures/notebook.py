@@ -1,8 +1,7 @@
 """Results in a notebook: small tables of HTML, one way for all of them.
 
-They have no colour, style or script of their own, so that they follow the notebook's theme, dark or light,
-and can stand in any page. Names and labels are text, never markup, and cannot turn the writing direction
-around.
+They have no colour, style or script. So they follow the notebook's theme, dark or light, and can stand in any
+page. Names and labels are text, never markup, and cannot turn the writing direction around.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class Crowd(ABC):
 class Skilled(Crowd):
     """Participants that are right independently of each other.
 
-    Of a list of accuracies, fewer honest participants are a random choice of the list; of more, those beyond
+    Fewer honest participants are a random choice of the list of accuracies. If there are more, those beyond
     the list are as good as its mean.
     """
 

@@ -44,8 +44,8 @@ def cheapest_that_reaches(
 ) -> PlannedSetting | None:
     """The cheapest setting of this accuracy that agrees in time; None if there is none.
 
-    By Slush, if it is among the protocols: theory tells what it reaches. What is simulated must reach it for
-    sure.
+    By Slush, if it is among the protocols: theory tells what it reaches. A simulated setting must reach it
+    for sure.
     """
     if moot.crowd.classes == 2 and moot.most() < target:
         return None

@@ -1,6 +1,6 @@
 """One HTML file that works offline: a policy that lets nothing in, hashed style and script, data beside them.
 
-The policy names the style and the script by their SHA-256, so a browser runs neither once a byte of them is
+The policy names the style and the script by their SHA-256. So a browser runs neither once a byte of them is
 changed, and fetches nothing from anywhere. Data are deflated JSON, in a script element that is not executed.
 """
 

@@ -16,8 +16,8 @@ _KINDS = {2: 4, 3: 2, 4: 6}  # channels -> PNG's colour type: ink with opacity, 
 def data_addresses(images: npt.NDArray[np.generic]) -> tuple[list[str], bool]:
     """Each picture as an address, and whether they are ink on paper.
 
-    ``images`` has the shape (input, height, width): ink on paper, whose value is the commonest on the
-    margins; or (input, height, width, 3 or 4): colours as they are.
+    ``images`` has the shape (input, height, width), ink on paper, whose value is the commonest on the
+    margins. Or it has the shape (input, height, width, 3 or 4), with colours as they are.
     """
     every = -(-max(images.shape[1:3]) // _LARGEST)
     small = np.asarray(images[:, ::every, ::every])

@@ -1,7 +1,7 @@
 """One node on many inputs at once: the rule of a protocol, looked up for a whole batch.
 
-A real query carries a peer's votes on all inputs. The rule itself stays where it is written; what is here
-only counts the answers to each input and looks up what follows in the protocol's table (``machine.py``).
+A real query carries a peer's votes on all inputs. The rule itself stays where it is written. This only counts
+the answers to each input and looks up what follows in the protocol's table (``machine.py``).
 """
 
 from __future__ import annotations

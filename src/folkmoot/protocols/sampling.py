@@ -167,8 +167,8 @@ def _tails(population: int, k: int, counts: Bools, marked: Ints) -> Floats:
 def log_binomials(x: Ints, most: int) -> Floats:
     """log C(x, j) for j = 0..most (rows) and each x (columns); -inf where j > x.
 
-    Summed factor by factor: for the small j of a query this is more accurate than the difference
-    of log-gammas, whose absolute error grows with x log x.
+    Summed factor by factor. For the small j of a query this is more accurate than the difference of
+    log-gammas, whose absolute error grows with x log x.
     """
     table = np.zeros((most + 1, x.size))
     for j in range(1, most + 1):

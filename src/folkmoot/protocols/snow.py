@@ -64,7 +64,7 @@ def winner(tally: Tally | Sequence[float], alpha: int) -> Vote:
 class SnowProtocol(ABC, Generic[State]):
     """A protocol: a node asks k peers, and a class that alpha of them name wins the query.
 
-    What follows from that is the rule of a subclass: ``Slush``, ``Snowflake`` or ``Snowball``. Weighted
+    The consequence is the rule of a subclass: ``Slush``, ``Snowflake`` or ``Snowball``. Weighted
     tallies are the paper's outlook.
 
     Parameters

@@ -3,9 +3,9 @@
 Definition "strong confidence": a participant of accuracy p > 1/2 has strong confidence if its
 threshold satisfies alpha >= k p.
 
-What p is on inputs that are not like the rows held out nobody knows beforehand. So an accuracy from a holdout
-counts only as far as the batch bears it out (``batch_accuracies``): rows of one's own hand tell nothing of
-how well one reads another's, but disagreement with nearly everybody does.
+Nobody knows p beforehand on inputs unlike the rows held out. So an accuracy from a holdout counts only as far
+as the batch confirms it (``batch_accuracies``). Own rows tell nothing about reading another's, but
+disagreement with nearly everybody does.
 """
 
 from __future__ import annotations
@@ -118,13 +118,13 @@ def batch_accuracies(
     """The accuracy on a batch that each participant can claim: what its holdout shows and its peers bear out.
 
     It is the smaller of two bounds. One is the lower bound of its accuracy by the rows that it held out. The
-    other is the upper bound of its agreement with a typical peer: over the peers the median of the share of
-    inputs on which both name the same. The fewer inputs there are, the less the second says: it is 1 if there
-    are none.
+    other is the upper bound of its agreement with a typical peer. That is the median over the peers of the
+    share of inputs on which both name the same. The fewer inputs there are, the less the second says: it is 1
+    if there are none.
 
     Votes of the malicious cannot raise what a participant claims above its holdout. While fewer than half of
-    its peers lie they cannot lower it below what the agreement with some honest peer gives, and however many
-    there are, the threshold stays one of a majority: strong confidence is then one alpha for all.
+    its peers lie they cannot lower it below its agreement with some honest peer. However many there are, the
+    threshold stays one of a majority: strong confidence is then one alpha for all.
 
     Parameters
     ----------
@@ -135,7 +135,8 @@ def batch_accuracies(
     votes : array-like of int, shape (voter, input), optional
         The first votes on the batch, -1 for none. Default: only the holdouts count.
     participants : sequence of int, optional
-        Whose ``right`` and ``held_out`` are given, as rows of ``votes``. Default: all, in their order.
+        The participants whose ``right`` and ``held_out`` are given, as rows of ``votes``. Default: all, in
+        their order.
 
     Returns
     -------

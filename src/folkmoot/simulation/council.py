@@ -98,7 +98,7 @@ class Council:
             How the table becomes an answer. Default: ``Plurality()`` of classes, ``Pool()`` of probabilities,
             ``TrimmedMean()`` of numbers.
         known : Known, optional
-            What is known besides the votes. An adversary lies about the rows there as it does about inputs.
+            Knowledge besides the votes. An adversary lies about the rows there as it does about inputs.
         adversaries : mapping of int to Adversary or NumberAdversary, optional
             The malicious participants by number.
         truth : array-like of int, shape (input,), optional

@@ -99,7 +99,7 @@ def deliberate(
         A number >= 0 for each input that seeds its randomness, instead of its position. With
         ``votes.vote_keys(votes)`` an input keeps its outcome in whatever batch it comes.
     missing : {"absent", "present"}, default "absent"
-        What a participant does on an input on which it has no vote (-1). "absent": it neither asks nor
+        The behaviour of a participant on an input on which it has no vote (-1). "absent": it neither asks nor
         is asked there and does not count in the decision; the voters use ``protocol.scaled(voters)``, a
         single voter decides alone, and an input without votes is undecided. An adversary without a vote on an
         input is absent there too; one that has a vote counts among the voters, even if it is silent.

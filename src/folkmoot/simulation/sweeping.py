@@ -128,7 +128,7 @@ def sweep(
     keep : {"counts", "decisions"}, default "counts"
         Whether votes and decisions are kept, too; each takes 101 MB for a million runs of 101 participants.
     device : {"cpu", "cuda", "auto"}, default "cpu"
-        Where it is played.
+        The device.
     threads : int, optional
         Threads of the processor. Default: one per core.
     progress : callable, optional

@@ -1,7 +1,7 @@
 """The exact theory of consensus learning with Slush: probabilities, not estimates.
 
 Sections 2.3, 4 and appendix A of the paper, by its names. Time is counted in steps: in each, one
-participant asks once. Whom it asks is ``sampling=Everyone()``, the paper's law and the default, or
+participant asks once. The peers follow ``sampling=Everyone()``, the paper's law and the default, or
 ``Others()``. See docs/theory.md for a tour.
 """
 

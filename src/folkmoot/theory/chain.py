@@ -294,7 +294,7 @@ class SlushChain:
     def by_round(self, start: int | npt.ArrayLike) -> Iterator[Floats]:
         """The exact law of b after 0, 1, 2, ... rounds of ``honest`` steps, as long as the caller goes on.
 
-        What ``distribution`` gives for each number of rounds, with the work of one round done once.
+        The result of ``distribution`` for each number of rounds, with the work of one round done once.
 
         Parameters
         ----------

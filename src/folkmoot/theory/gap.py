@@ -135,7 +135,7 @@ def accuracy_gap(
     """P_Maj - P_S as sign and log-magnitude, right where both are 1 to double precision.
 
     The term of b right votes is paired with that of n - b, as in the proof of theorem "Slush vs
-    Majority hom": P(n-b) B_{n-b} (kappa_b - 1). What is left unpaired has one sign. For unequal p the
+    Majority hom": P(n-b) B_{n-b} (kappa_b - 1). The unpaired rest has one sign. For unequal p the
     ratios carry the rounding of the law of the votes: a gap below 1e-13 of its terms is noise. A tie
     is its own partner and counts half: P(n/2) B_{n/2} (kappa_{n/2} - 1) / 2.
 

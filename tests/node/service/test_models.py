@@ -140,7 +140,7 @@ def test_onnx_of_any_width_and_of_scores_first() -> None:
     assert load_model("model.onnx").columns is None
     write_onnx(Path("scores.onnx"), scores=True)
     with pytest.raises(
-        ValueError, match=r"scores\.onnx must answer one label a row, 40 in all: got shape \(40, 3\)"
+        ValueError, match=r"scores\.onnx must answer one label per row, 40 in all: got shape \(40, 3\)"
     ):
         load_model("scores.onnx").predict(X)
 
@@ -238,10 +238,10 @@ def test_labels_as_text(answers: Any, texts: list[str]) -> None:
 @pytest.mark.parametrize(
     ("answers", "message"),
     [
-        (["a"], r"model m:f must answer one label a row, 2 in all: got shape \(1,\)"),
+        (["a"], r"model m:f must answer one label per row, 2 in all: got shape \(1,\)"),
         (["a", "b", "c"], r"got shape \(3,\)"),
         (np.zeros((2, 3)), r"got shape \(2, 3\)"),
-        ([["a"], ["b", "c"]], "must answer one label a row, 2 in all: got list"),
+        ([["a"], ["b", "c"]], "must answer one label per row, 2 in all: got list"),
         ("ab", "got str"),
         (None, "got NoneType"),
         ([], "got list"),

@@ -22,9 +22,7 @@ def post(
     motion: Motion,
     talk: Annotated[
         Path | None,
-        typer.Option(
-            "--talk", help="What a talk came to: its hash stands beside the answer, and binds nobody."
-        ),
+        typer.Option("--talk", help="Result of a talk: its hash stands beside the answer, and binds nobody."),
     ] = None,
 ) -> None:
     """Post the weighted plurality of the revealed ballots, bonded with the stake."""
@@ -100,15 +98,13 @@ def record(
     rpc: Rpcs,
     contract: Address,
     supplier: Annotated[
-        str, typer.Option("--supplier", help="Whose truth you believe: 0x...", show_default=False)
+        str, typer.Option("--supplier", help="Supplier whose truth you believe: 0x...", show_default=False)
     ],
-    subject: Annotated[
-        str, typer.Option("--subject", help="What the motions were about.", show_default=False)
-    ],
+    subject: Annotated[str, typer.Option("--subject", help="Subject of the motions.", show_default=False)],
     roster: Annotated[
         Path,
         typer.Option(
-            "--roster", help="Whose records: a line each, an address or what tie prints.", show_default=False
+            "--roster", help="Participants: one line each, an address or what tie prints.", show_default=False
         ),
     ],
     labels: Annotated[int, typer.Option("--labels", help="How many labels the votes will have.", **INT)] = 2,

@@ -23,8 +23,8 @@ def local(
         int, typer.Option("--cheats", help="So many try to reveal other votes than they sealed.", **INT)
     ] = 3,
     inputs: Annotated[int, typer.Option("--inputs", help="Digits put to the moot.", **INT)] = 256,
-    stake: Annotated[str, typer.Option("--stake", help="What a seat costs: 0.01, 5gwei, 100wei.")] = "0.01",
-    deposit: Annotated[str, typer.Option("--deposit", help="What the supplier gives.")] = "1",
+    stake: Annotated[str, typer.Option("--stake", help="Price of a seat: 0.01, 5gwei, 100wei.")] = "0.01",
+    deposit: Annotated[str, typer.Option("--deposit", help="Amount that the supplier gives.")] = "1",
     node: Annotated[
         str, typer.Option("--node", help="The chain: auto (anvil if installed), anvil, in-process.")
     ] = "auto",

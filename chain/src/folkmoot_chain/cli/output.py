@@ -1,4 +1,4 @@
-"""What commands print: lines, one object as JSON, or tables for people."""
+"""Output of commands: lines, one object as JSON, or tables for people."""
 
 from __future__ import annotations
 

@@ -27,7 +27,9 @@ def commit(
     motion: Motion,
     votes: Annotated[
         Path,
-        typer.Option("--votes", help="Your labels, 0 to C - 1, one a line; - abstains.", show_default=False),
+        typer.Option(
+            "--votes", help="Your labels, 0 to C - 1, one per line; - abstains.", show_default=False
+        ),
     ],
     roster: Annotated[
         Path | None, typer.Option("--roster", help="The roster that was put, an address a line.")

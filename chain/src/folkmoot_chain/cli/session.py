@@ -1,4 +1,4 @@
-"""What the commands of ``folkmoot-chain`` share: options, node, key, files, and how a call is shown."""
+"""Common parts of the commands of ``folkmoot-chain``: options, node, key, files, and how a call is shown."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LONGEST_WAIT = 3600.0
 
 
 class Priced(Exception):  # noqa: N818 (no error: --dry-run ends here)
-    """What a call would have cost."""
+    """The price of a call that was not sent."""
 
     def __init__(self, cost: Cost) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class Session:
 
 
 def confirmations_of(text: str) -> Confirmations:
-    """What was typed for --confirmations."""
+    """The value of --confirmations."""
     if text in ("safe", "finalized"):
         return cast(Literal["safe", "finalized"], text)
     if text.isascii() and text.isdigit():
@@ -188,7 +188,7 @@ def _clock(seconds: int) -> str:
 
 
 def say_receipts(what: str, receipts: Sequence[Receipt], json: bool, **more: Any) -> None:
-    """What calls took, for people or for programs."""
+    """The costs of calls, for people or for programs."""
     gas = sum(each.gas_used for each in receipts)
     fee = sum(each.gas_used * each.gas_price for each in receipts)
     if json:
@@ -231,7 +231,7 @@ def _say_cost(what: str, cost: Cost, json: bool) -> None:
 
 
 def read_labels(path: Path, labels: int, what: str) -> Ints:
-    """Whole numbers 0 to labels - 1, one a line; an empty line or - is none (-1)."""
+    """Whole numbers 0 to labels - 1, one per line; an empty line or - is none (-1)."""
     import numpy as np
 
     found = []

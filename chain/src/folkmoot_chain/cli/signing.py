@@ -1,4 +1,4 @@
-"""What every command that signs is told (node, contract, key, and how to go about it), written once."""
+"""Options of every command that signs (node, contract, key, and how to go about it), written once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ Rpcs = Annotated[
         "--rpc", help="A node: http://127.0.0.1:8545, or what a provider gives.", show_default=False
     ),
 ]
-Address = Annotated[str, typer.Option("--contract", help="Where the contract is: 0x...", show_default=False)]
+Address = Annotated[
+    str, typer.Option("--contract", help="Address of the contract: 0x...", show_default=False)
+]
 Keystore = Annotated[
     Path,
     typer.Option("--keystore", help="The key that signs and pays: a V3 keystore file.", show_default=False),

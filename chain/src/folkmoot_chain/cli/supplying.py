@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def key(
-    keystore: Annotated[Path, typer.Argument(metavar="FILE", help="Where the key goes.", show_default=False)],
+    keystore: Annotated[Path, typer.Argument(metavar="FILE", help="File for the key.", show_default=False)],
     passphrase_file: Passphrase = None,
     json: Json = False,
 ) -> None:
@@ -64,22 +64,24 @@ def put(
     truth: Annotated[
         Path,
         typer.Option(
-            "--truth", help="Labels, 0 to C - 1, one a line; - where it is not known.", show_default=False
+            "--truth", help="Labels, 0 to C - 1, one per line; - where it is not known.", show_default=False
         ),
     ],
     labels: Annotated[
         int, typer.Option("--labels", help="How many labels there are.", show_default=False, **INT)
     ],
     subject: Annotated[
-        str, typer.Option("--subject", help="What it is about; records are kept by it.", show_default=False)
+        str, typer.Option("--subject", help="Subject; records are kept by it.", show_default=False)
     ],
     seats: Annotated[
         int, typer.Option("--seats", help="Participants at the most.", show_default=False, **INT)
     ],
     stake: Annotated[
-        str, typer.Option("--stake", help="What a seat costs: 0.01, 5gwei, 100wei.", show_default=False)
+        str, typer.Option("--stake", help="Price of a seat: 0.01, 5gwei, 100wei.", show_default=False)
     ],
-    deposit: Annotated[str, typer.Option("--deposit", help="What you give to the pool.", show_default=False)],
+    deposit: Annotated[
+        str, typer.Option("--deposit", help="Amount that you give to the pool.", show_default=False)
+    ],
     windows: Annotated[
         str, typer.Option("--windows", help="How long commit, reveal, tell and score last.")
     ] = "1h,1h,1h,1h",

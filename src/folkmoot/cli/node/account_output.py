@@ -14,7 +14,7 @@ _WIDE: Final = 60  # characters of a text
 
 
 def print_account(told: dict[str, Any], *, everything: bool = False, more: tuple[str, ...] = ()) -> None:
-    """What came of a motion, with a row per input."""
+    """The result of a motion, with one row per input."""
     shown = told["inputs"] if everything else min(told["inputs"], _SHOWN)
     final = any(told["final_votes"])
     header = ["input", "decision", "share", "first votes", *(["final votes"] if final else [])]

@@ -65,7 +65,7 @@ def init(
         list[str] | None,
         option(
             "--address",
-            "Where others reach the node; may be repeated.",
+            "Address at which others reach the node; may be repeated.",
             "HOST:PORT",
             default="that of --listen",
         ),

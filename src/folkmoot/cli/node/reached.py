@@ -24,7 +24,7 @@ def client_of(node: str, token: Path | None) -> Client:
 
 
 def token_of(node: str, file: Path | None) -> str:
-    """What the file of ``--token`` holds; a folder needs none."""
+    """The token in the file of ``--token``; a folder needs none."""
     if file is None:
         return ""
     if "://" not in node:

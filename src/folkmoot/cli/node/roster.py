@@ -227,7 +227,7 @@ def summary_of(roster: Roster) -> str:
 
 
 def facts_of(roster: Roster) -> dict[str, Any]:
-    """What people ask about a roster."""
+    """Facts about a roster, for people."""
     members = roster.members
     keys = ("name", "organisation", "fingerprint", "addresses")
     return {

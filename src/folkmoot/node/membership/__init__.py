@@ -1,1 +1,1 @@
-"""Who takes part: keys, certificates, rosters, and the files that hold them."""
+"""Members: keys, certificates, rosters, and the files that hold them."""

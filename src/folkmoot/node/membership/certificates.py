@@ -65,7 +65,7 @@ def holds(key: Ed25519PublicKey, signature: bytes, words: bytes) -> bool:
 def check_certificate(data: bytes, name: str) -> None:
     """A certificate must serve as its own trust anchor, beside those of all others.
 
-    OpenSSL looks anchors up by subject, without regard to case, and takes the first that it finds: of two
+    OpenSSL looks anchors up by subject, without regard to case, and takes the first that it finds. So of two
     with the same subject one is never trusted. So the subject is the name, which is one participant's alone.
     """
     key_of(data)

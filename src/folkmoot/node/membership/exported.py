@@ -1,4 +1,4 @@
-"""What an estimator has exported for a node (``exported.toml``), as far as a node takes it over.
+"""Settings that an estimator has exported for a node (``exported.toml``), as far as a node takes them over.
 
 Somebody else may have written the file. So it may name files beside it and the labels of the model, and
 nothing else: no function to call, no type to allow, no path that leaves the folder.
@@ -26,7 +26,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
 def read_exported(folder: Path) -> dict[str, Any]:
-    """What a node in a folder takes over from an estimator; nothing if none has exported into it.
+    """Settings that a node takes over from an estimator; nothing if none has exported into its folder.
 
     ValueError if the file holds anything else, or names a file that is not in the folder itself.
     """

@@ -1,4 +1,4 @@
-"""What the files of a network hold: names, organisations and addresses, checked, and TOML read and written.
+"""Fields of a network's files: names, organisations and addresses, checked, and TOML read and written.
 
 Every failure is one line that shows the value and says what was expected.
 """
@@ -38,7 +38,7 @@ def check_name(name: object) -> str:
 
 
 def check_organisation(organisation: object) -> str:
-    """Whom a participant belongs to, in any script; it must fit on a line and cannot steer a terminal."""
+    """An organisation's name, in any script; it must fit on a line and cannot steer a terminal."""
     if not isinstance(organisation, str):
         raise ValueError(f"organisation must be text: got {organisation!r}")
     if len(organisation) > LONGEST_ORGANISATION:
@@ -52,7 +52,7 @@ def check_organisation(organisation: object) -> str:
 
 
 def check_addresses(addresses: object) -> tuple[str, ...]:
-    """Where a participant is reached, each HOST:PORT; at least one."""
+    """The addresses of a participant, each HOST:PORT; at least one."""
     if isinstance(addresses, str) or not isinstance(addresses, Iterable):
         raise ValueError(f'addresses must be a list such as ["north.example:7654"]: got {addresses!r}')
     found = tuple(addresses)
@@ -180,7 +180,7 @@ def _found(value: Any, place: str) -> str:
 
 
 def check_keys(table: Mapping[str, object], known: Iterable[str], optional: Iterable[str] = ()) -> list[str]:
-    """What is wrong with the keys of a table, a line each: keys that it lacks, keys that nobody knows."""
+    """Problems with the keys of a table, one line each: missing keys, unknown keys."""
     keys, spare = list(known), set(optional)
     return [f"{key} is missing" for key in keys if key not in table and key not in spare] + [
         f"{key!r} must be one of {', '.join(keys)}" for key in table if key not in keys

@@ -1,4 +1,4 @@
-"""Who a node is: a folder with its key, its certificate and where it listens."""
+"""A node's identity: a folder with its key, its certificate and its addresses."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Identity:
     fingerprint: str  # its SHA-256 in hex, by which others know the node
 
     def member(self) -> Member:
-        """What the roster holds of it."""
+        """Its entry in the roster."""
         return Member(self.name, self.organisation, self.fingerprint, self.addresses, self.certificate)
 
 

@@ -1,4 +1,4 @@
-"""Who takes part: names, certificates and addresses in one TOML file that every participant holds.
+"""The roster: names, certificates and addresses in one TOML file that every participant holds.
 
 Nobody is found or let in by the network itself. A moot is the list of those who agreed to hold one. A roster
 may replace an earlier one: then it has an epoch and names the digest of that one (``rosters/successor.py``).
@@ -62,7 +62,7 @@ class Member:
 
     @cached_property
     def public_key(self) -> Ed25519PublicKey:
-        """What its signatures are verified with."""
+        """The key that verifies its signatures."""
         return key_of(self.certificate)
 
     @cached_property
@@ -178,7 +178,7 @@ class Roster:
 
     @cached_property
     def digest(self) -> str:
-        """What a moot is known by: SHA-256 of names, organisations and fingerprints in order, in hex.
+        """The digest that names a moot: SHA-256 of names, organisations and fingerprints in order, in hex.
 
         Addresses are left out, so that a participant can move house without making another moot. Every
         field is its length in four bytes, then its UTF-8. With an epoch, it and the digest before come first;
@@ -211,7 +211,7 @@ class Roster:
 
     @cached_property
     def names(self) -> list[str]:
-        """What members are called, by place."""
+        """Names of the members, by place."""
         return [each.name for each in self]
 
     @cached_property

@@ -1,7 +1,7 @@
 """One member's part in agreeing on what follows a roster: the agreement of a motion, on one set.
 
-What is voted on is the name of a successor to which enough members have consented, as far as a node holds
-these consents itself. Like a motion it knows no sockets, clocks and files: ``received`` and ``wake`` say what
+The vote is on the name of a successor to which enough members have consented, as far as a node holds these
+consents itself. Like a motion it knows no sockets, clocks and files. ``received`` and ``wake`` say what
 happened, ``take`` what to store and then to send, ``due`` when to wake it.
 """
 
@@ -131,7 +131,7 @@ class Change(Stages):
         return min(each for each in times if each is not None)
 
     def take(self) -> Outbox:
-        """What to store and, only then, to send."""
+        """Data to store and, only then, to send."""
         outbox = self.speaker.take()
         outbox.records = [record for record in outbox.records if record not in self._stored]
         return outbox

@@ -1,6 +1,6 @@
 """The rosters of a node, from the one in its file to the one in force, and what is proposed to come next.
 
-What is kept of others is bounded before it is read. A roster that is proposed comes with consents; these are
+Data of others are bounded before they are read. A roster that is proposed comes with consents; these are
 verified one after the other, and the first that does not hold ends the work. Its content is read only if one
 of the consents is of a member that has not consented to ``MOST_CONSENTS`` others. So each member can have so
 many stored, whatever it claims that others have signed.
@@ -43,12 +43,12 @@ class Proposal:
 
     @cached_property
     def standing(self) -> Standing:
-        """Who has consented, and what is missing."""
+        """Members that have consented, and what is missing."""
         return self.successor.tally(self.old, sorted(self.consents))
 
 
 class Chronicle:
-    """What one node knows of the rosters of its moot; ``root`` is the one in its file.
+    """One node's knowledge of the rosters of its moot; ``root`` is the one in its file.
 
     A command may make one beside a node that runs: the node finds what it stores (``look_again``).
     """
@@ -87,7 +87,7 @@ class Chronicle:
     # What members consent to
 
     def hear(self, previous: bytes, content: bytes, signed: Sequence[tuple[int, bytes]]) -> Heard:
-        """What somebody says that members consent to: kept, if it is new and holds.
+        """Take in others' consents: kept, if they are new and hold.
 
         Whoever passes it on has verified it, so one consent that does not hold makes it forged.
         """
@@ -187,7 +187,7 @@ class Chronicle:
         agreed: Quorum,
         clock: float,
     ) -> Heard:
-        """What somebody says that members have agreed on: in force, if a quorum's precommits hold."""
+        """Take in an agreement of others: in force, if a quorum's precommits hold."""
         old, name = self.tip, hashlib.sha256(content).digest()
         if previous != old.moot:
             return "unknown" if self.roster(previous) is None else "old"
@@ -209,7 +209,7 @@ class Chronicle:
         return "new"
 
     def after(self, old: Roster) -> Proposal | None:
-        """What has replaced a roster, with all that shows it: for those who have missed it."""
+        """The roster that replaced another, with all proof of it: for those who have missed it."""
         followed = self._followed(old)
         return None if followed is None else self.proposal(old, followed.name)
 
@@ -226,7 +226,7 @@ class Chronicle:
                 self._db.change("INSERT INTO changes VALUES (?, ?, ?)", previous, number, record)
 
     def journal(self, old: Roster) -> list[bytes]:
-        """What ``append`` was given of a roster, in order."""
+        """The entries that ``append`` was given of a roster, in order."""
         query = "SELECT record FROM changes WHERE previous = ? ORDER BY place"
         return [record for (record,) in self._db.all(query, old.moot)]
 

@@ -53,8 +53,8 @@ class Following:
     """One node's part in how the rosters of its moot follow each other.
 
     It sends frames of its own (kinds 16 to 19) through ``transport``, which knows peers by fingerprint. It
-    does not attach itself: whoever receives frames hands these kinds to ``received``. What it refuses is
-    counted in ``counts``, as ``refused_...``.
+    does not attach itself: whoever receives frames hands these kinds to ``received``. Refusals are counted in
+    ``counts``, as ``refused_...``.
     """
 
     def __init__(

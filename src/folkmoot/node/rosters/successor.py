@@ -10,8 +10,8 @@ People consent, and may consent to several proposals: no consent takes another o
 proposals with enough consents is next, the members' nodes agree on (``change.py``). So consents that are
 split among proposals end nothing: whoever sees that neither gets enough consents to the other one, too.
 
-What is signed is the SHA-256 of the **content**: digest before, epoch, replaced names, every member's line
-with its addresses, and how many may lie if the roster says so.
+The signature is of the SHA-256 of the **content**. That is the digest before, epoch, replaced names, every
+member's line with its addresses, and the number of liars if the roster has it.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ _DECODER: Final = msgspec.msgpack.Decoder(_Content)
 
 
 def change_of(previous: bytes) -> bytes:
-    """What the agreement on the successor of a roster is known by, as a motion by its name."""
+    """The name of the agreement on the successor of a roster, like the name of a motion."""
     return hashlib.sha256(b"folkmoot/3 roster change\n" + previous).digest()
 
 
 def consents(previous: bytes, place: int, name: bytes) -> bytes:
-    """What a member signs that agrees to a successor."""
+    """The bytes that a member signs to consent to a successor."""
     return b"folkmoot/3 consents\n" + previous + place.to_bytes(4, "big") + name
 
 
@@ -84,7 +84,7 @@ class Changes:
 
 @dataclass(frozen=True)
 class Standing:
-    """Who has consented to a successor, and what is missing."""
+    """Members that have consented to a successor, and what is missing."""
 
     signed: tuple[int, ...]  # places in the old roster
     counted: int  # of these, those that count
@@ -134,7 +134,7 @@ class Successor:
     def read(cls, content: bytes, old: Roster) -> Successor:
         """The successor of ``old`` in what was signed; ValueError, with what is wrong, if it is none.
 
-        What it costs is bounded by the size of ``old``, however long the content is.
+        Its cost is bounded by the size of ``old``, however long the content is.
         """
         if len(content) > MOST_CONTENT:
             raise ValueError(f"a roster must have at most {MOST_CONTENT:,} bytes: got {len(content):,}")
@@ -154,7 +154,7 @@ class Successor:
 
     @cached_property
     def content(self) -> bytes:
-        """What is signed, in the one way to write it."""
+        """The signed content, in the one way to write it."""
         new = self.roster
         lines = [member.line() for member in new]
         fields: list[object] = [bytes.fromhex(new.previous), new.epoch, list(self.replaced), lines]

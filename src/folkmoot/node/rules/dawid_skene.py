@@ -26,8 +26,8 @@ def dawid_skene(
 ) -> Ints:
     """Decide each input by truth and skills that are estimated together from the votes.
 
-    ``votes`` (member, input) has -1 for no vote. With one coin a member has one accuracy; by default where
-    inputs are fewer than cells of a confusion matrix. A class needs ``least`` votes.
+    ``votes`` (member, input) has -1 for no vote. With one coin a member has one accuracy. This is the default
+    if inputs are fewer than cells of a confusion matrix. A class needs ``least`` votes.
     """
     if not 2 <= classes <= 1 << 20:
         raise ValueError(f"classes must be within 2..{1 << 20}: got {classes}")
@@ -68,7 +68,9 @@ class _Told:
         self.there = self.class_of != NO_VOTE
 
     def by_one_coin(self, belief: Ints) -> Ints:
-        """(entry,): the logarithm of the chance of each vote, if the choice were true; one skill a member."""
+        """(entry,): the logarithm of the chance of each vote, if the choice were true; one skill per
+        member.
+        """
         weight = belief.ravel()[self.where]
         right = _added(self.who, weight * self.hit, self.members) + ONE
         whole = _added(self.who, weight, self.members) + ONE * self.classes

@@ -50,7 +50,7 @@ MOST_INVITED: Final = 64  # invitations that are told of, the newest
 
 
 class NodeArchive:
-    """What a node's folder holds. A running node and a command make it in the same way."""
+    """The contents of a node's folder. A running node and a command make it in the same way."""
 
     def __init__(self, storage: Storage, chronicle: Chronicle, me: Identity) -> None:
         """``chronicle`` is of the same ``storage``; ``me`` signs audit logs and rosters."""
@@ -77,7 +77,7 @@ class NodeArchive:
         return self.storage.count()
 
     async def account(self, motion: bytes) -> Account:
-        """What came of a motion, kept until more is stored of it; ``DamagedError`` if that was changed."""
+        """The result of a motion, cached until more is stored of it; ``DamagedError`` if that was changed."""
         stored, journal = self._stored(motion)
         mark = self.storage.mark(motion)
         known, account = self._accounts.pop(motion, (b"", None))
@@ -230,7 +230,7 @@ class NodeArchive:
         )  # fmt: skip
 
     def proposals(self) -> list[ProposalStatus]:
-        """What is proposed to follow the roster in force."""
+        """Proposals to follow the roster in force."""
         return [self._status(each) for each in self.chronicle.proposals]
 
     def roster_file(self, epoch: int | None = None) -> bytes:
@@ -336,7 +336,7 @@ class NodeArchive:
 
 @contextmanager
 def open_archive(folder: Path, roster: Path | None = None) -> Iterator[NodeArchive]:
-    """What the node in a folder tells; ``roster`` is that given at the prompt; None: that of node.toml."""
+    """The archive of the node in a folder; ``roster`` is given at the prompt, None is that of node.toml."""
     me = load(folder)
     root = read_node_file(folder).read_roster(roster)
     storage, _ = open_storage(folder, me.fingerprint, time.time())

@@ -59,7 +59,7 @@ class Wanted:
 
     @property
     def name(self) -> bytes:
-        """What it will be known by."""
+        """The name of the coming motion."""
         return motion_of(self.header.encoded())
 
     @property
@@ -395,7 +395,7 @@ class Asking:
     # What is only looked at
 
     def check(self, batch: Batch, terms: Terms) -> Checked:
-        """What this node makes of inputs and terms; nobody else is told."""
+        """The node's check of inputs and terms; nobody else is told."""
         why = unchecked = ""
         outside = 0
         labels = list(terms.labels or (() if terms.answers in ("numbers", "text") else self.labels()))

@@ -1,7 +1,7 @@
 """Labelled rows that a node held out: how good its model is; some may be shown as validation rows.
 
-No row is shown twice. A row that was opened in one motion is known to all who took part in it, and could be
-answered well by liars in the next.
+No row is shown twice. A row that was opened in one motion is known to all who took part in it. Liars could
+answer it well in the next.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def number_of(label: str) -> float:
 
 
 class Holdout:
-    """What this node's model answered to which truth, and the rows, if they are known."""
+    """The node's answers with their truth, and the rows, if they are known."""
 
     def __init__(self, pairs: Iterable[tuple[str, str]] = (), rows: LabelledRows | None = None) -> None:
         """``pairs`` are (truth, answer)."""
@@ -110,11 +110,11 @@ class Holdout:
 
 
 def read_holdout(path: Path, model: Model) -> Holdout:
-    """What a file says of this node's model: labelled rows, which it answers now, or labels and answers.
+    """The held-out rows in a file: labelled rows, which the model answers now, or labels and answers.
 
     Rows are an .npz file with X and y, or a table with a column ``label``. A model that has seen them would
-    answer them all too well; so one that was fitted again on all rows is given the answers from before
-    instead: an .npz file with y and answers, or a table with the columns ``label`` and ``answer`` alone.
+    answer them all too well. So one that was fitted again on all rows is given the answers from before: an
+    .npz file with y and answers, or a table with the columns ``label`` and ``answer`` alone.
     """
     names: list[str] = []
     if path.suffix.lower() == ".npz":

@@ -1,4 +1,4 @@
-"""The inputs of one motion at a member: chunks are fetched from the asker, voted on, and let go."""
+"""Inputs of a motion at a member: chunks are fetched from the asker, voted on, and let go."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def read_chunk(header: Header, index: int, data: bytes) -> Array:
 
 
 class Inputs:
-    """What a member knows of the inputs of a motion: its votes on them, and where its own rows stand."""
+    """A member's knowledge of a motion's inputs: its votes on them, and the places of its own rows."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class Inputs:
         self._answer(index, rows)
 
     def answered(self, index: int, parts: Sequence[Cast], trouble: str) -> Cast:
-        """What the model said of a chunk, slice by slice; ``trouble`` is why the last slices are missing."""
+        """The model's answers to a chunk, slice by slice; ``trouble`` is why the last slices are missing."""
         told = next((part for part in parts if part.reason), None)
         reason = told.reason if told is not None else "its model failed" if trouble else ""
         detail = told.detail if told is not None else trouble

@@ -1,7 +1,7 @@
 """The types that a node tells what it knows in: HTTP, the page and the client show them.
 
-A ValueError says what was wrong with what was asked; ``NotFoundError`` that there is no such thing here;
-``RefusedError`` that the node cannot do it now.
+A ValueError says what was wrong with the question, ``NotFoundError`` that there is no such thing here.
+``RefusedError`` says that the node cannot do it now.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ModelFacts(msgspec.Struct, frozen=True):
-    """What the node's own model takes and answers."""
+    """Inputs and answers of the node's own model."""
 
     labels: list[str] | None  # None: it does not say
     columns: list[Column]  # none: it has no names for them
@@ -52,7 +52,7 @@ class CheckedColumn(msgspec.Struct, frozen=True):
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """What a node makes of inputs that are not put yet; nobody else is told of them."""
+    """A node's check of inputs that are not put yet; nobody else is told of them."""
 
     inputs: int
     columns: list[CheckedColumn]
@@ -144,8 +144,8 @@ class ModelStatus(msgspec.Struct, frozen=True):
 class ProposalStatus(msgspec.Struct, frozen=True):
     """A roster that is proposed to replace the one in force.
 
-    As soon as ``counted`` is ``needed`` and nobody is in ``owed``, the nodes that run agree on it; if this is
-    so for several proposals, on one of these.
+    The nodes that run agree on it as soon as ``counted`` is ``needed`` and nobody is in ``owed``. If this is
+    so for several proposals, they agree on one of these.
     """
 
     proposal: str
@@ -252,7 +252,7 @@ class RosterChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Truths(msgspec.Struct, frozen=True):
-    """What was told to be right on a motion: how many, whose records follow from it, and what is doubtful."""
+    """Truths that a motion was given: how many, whose records follow from it, and what is doubtful."""
 
     motion: str
     told: int
@@ -277,7 +277,7 @@ class Invited(msgspec.Struct, frozen=True):
 
 
 class Meter(Protocol):
-    """What a node tells as it happens, beside ``counts``: it is given one when it is made."""
+    """Receives the events of a node, beside ``counts``; a node is given one when it is made."""
 
     def motion_over(self, inputs: int, undecided: int, seconds: float) -> None:
         """A motion is over for this node, so many seconds after it was put."""

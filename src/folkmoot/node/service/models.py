@@ -1,6 +1,6 @@
-"""What model a node runs: of a file of skops, ONNX or pickle, of Python, or behind a service.
+"""A node's model: from a file of skops, ONNX or pickle, from Python, or behind a service.
 
-Labels travel between nodes as text, so every kind of label must become the same text on every node: a 3 is
+Labels travel between nodes as text, so every kind of label must become the same text on every node. A 3 is
 "3" whether a model calls it 3, 3.0 or "3". Nothing heavy is imported before the model that needs it.
 """
 
@@ -249,7 +249,7 @@ class Model:
 
     @property
     def confinement(self) -> str:
-        """What keeps it from doing harm, in one line."""
+        """The confinement of its process, in one line."""
         if self.worker is None:
             return "none: it runs in the node's own process"
         held = self.worker.confinement
@@ -429,7 +429,7 @@ class Model:
             array = array[:, 0]
         if array.shape != (rows,):
             got = f"shape {array.shape}" if array.ndim and array.size else type(answers).__name__
-            raise ValueError(f"model {self.spec} must answer one label a row, {rows} in all: got {got}")
+            raise ValueError(f"model {self.spec} must answer one label per row, {rows} in all: got {got}")
         return list(array)
 
     def _labels(self, labels: Iterable[object]) -> list[str]:

@@ -1,8 +1,8 @@
 """A running node: it drives the motions of its moot, with what a transport, a clock and a storage give it.
 
 ``Node`` has no sockets, files or processes of its own. A real node and one of a test are made of the same
-parts: another ``Transport``, another path of the ``Storage``. One motion under way is ``playing.Playing``;
-what is common to all is here: frames find their motion, motions are heard of, put, taken up again, let go.
+parts: another ``Transport``, another path of the ``Storage``. An open motion is ``playing.Playing``. The
+common parts are here: frames find their motion, motions are heard of, put, taken up again, let go.
 """
 
 from __future__ import annotations
@@ -460,7 +460,7 @@ class Node:
         return await self._asking.put(batch, terms)
 
     async def check(self, batch: Batch, terms: Terms) -> Checked:
-        """What this node makes of inputs and terms; nothing is put, and nobody else is told."""
+        """The node's check of inputs and terms; nothing is put, and nobody else is told."""
         return self._asking.check(batch, terms)
 
     async def reload(self) -> ModelFacts:
@@ -480,7 +480,7 @@ class Node:
         return self.facts()
 
     def facts(self) -> ModelFacts:
-        """What its own model takes and answers."""
+        """Inputs and answers of its own model."""
         model = self._parts.own.model
         kinds = model.kinds()
         columns = [Column(*msgspec.structs.astuple(each)) for each in model.schema]
@@ -498,7 +498,7 @@ class Node:
         return told.live_of(playing, self._parts.transport.now())
 
     def opening(self, motion: bytes) -> dict[str, Any]:
-        """What is told of a motion when it begins."""
+        """The event when a motion begins."""
         playing, wanted = self._running.get(motion), self._asking.waits(motion)
         if playing is not None:
             return told.opening_of(playing.header, playing.roster.names)
@@ -518,7 +518,7 @@ class Node:
             observer(motion)
 
     def counts(self) -> Mapping[str, int]:
-        """What is counted since the start, by name."""
+        """Counters since the start, by name."""
         return self._parts.counts + self._parts.transport.counts
 
     def status(self) -> Status:

@@ -1,4 +1,4 @@
-"""What ``node.toml`` says about running a node: its model, labels, roster, allowed types and policy.
+"""Settings of ``node.toml`` about running a node: its model, labels, roster, allowed types and policy.
 
 All of it may be left out. Options at the prompt come before it; paths in it are seen from the node's folder.
 """
@@ -21,7 +21,7 @@ from folkmoot.texts.choosing import CHOOSE, Choose
 
 @dataclass(frozen=True)
 class NodeFile:
-    """What stands in a node's ``node.toml`` besides who it is."""
+    """The contents of a node's ``node.toml`` besides its identity."""
 
     path: Path
     roster: Path | None = None  # who takes part
@@ -60,7 +60,7 @@ class NodeFile:
 
 
 def read_node_file(folder: Path) -> NodeFile:
-    """What stands in the ``node.toml`` of a folder; ValueError, with the file's name, if it is wrong."""
+    """The contents of the ``node.toml`` of a folder; ValueError, with the file's name, if it is wrong."""
     path = folder / SETTINGS
     if not path.is_file():
         identity.load(folder)  # says what there is instead

@@ -27,7 +27,7 @@ Hold: TypeAlias = Callable[[Sequence[Roster], Sequence[bytes]], None]
 
 @dataclass(frozen=True, eq=False)
 class Own:
-    """What a node votes by, and nobody else knows."""
+    """A node's private knowledge for its votes."""
 
     model: Model  # answers inputs (``models.load_model``)
     # Labelled rows that the model has not seen, or its answers to such rows (``holdout.read_holdout``).
@@ -41,7 +41,7 @@ class Own:
 
 @dataclass(frozen=True)
 class Settings:
-    """What an operator may choose, and a test may replace."""
+    """Settings that an operator may choose, and a test may replace."""
 
     policy: Policy = field(default_factory=Policy)  # which motions the node takes part in
     disk: int = DISK  # bytes that what it stores may take
@@ -53,7 +53,7 @@ class Settings:
 
 @dataclass
 class Parts:
-    """What one node's motions are played with."""
+    """Parts with which one node's motions are played."""
 
     me: Identity
     storage: Storage
@@ -75,7 +75,7 @@ class Parts:
         self.transport.send(peer, frame)
 
     def of(self, peer: bytes) -> Counter[str]:
-        """What is counted of a peer."""
+        """The counters of a peer."""
         return self.by_peer.setdefault(peer, Counter())
 
     def refuse(self, peer: bytes, why: str, **more: Any) -> None:

@@ -118,7 +118,7 @@ class Playing:
 
     @property
     def committed(self) -> list[int]:
-        """Who has committed to first votes."""
+        """Members that have committed to first votes."""
         return sorted({said.member for said in self.motion.book.all_of((Kind.COMMIT, 0, 0, 0))})
 
     # What happens
@@ -139,7 +139,7 @@ class Playing:
         """A member says that it takes no part, or why it has no votes on some inputs.
 
         The second commits as well. So the asker waits until a commitment would be there, and then tells all
-        that nobody need wait for this member; a commitment that comes nevertheless cancels that.
+        that nobody need wait for this member. A commitment that comes nevertheless cancels that.
         """
         member, self._received = message.member, self._received + len(message.reason)
         n = len(self.roster)

@@ -1,9 +1,9 @@
 """``[policy]`` of ``node.toml``: which motions a node takes part in, who may ask it, and how much a day.
 
-The terms of a motion are its asker's, and some turn a talk against those who take part in it: with k = 1,
+The terms of a motion are its asker's, and some turn a talk against those who take part in it. With k = 1,
 alpha = 1 and enough rounds one member that always gives the same answer turns all others to it. So limits on
-terms are on by default. Who may ask is every member, as much as the other limits allow, unless it is said. A
-node's own motions are its operator's, and are not counted.
+terms are on by default. By default every member may ask, as much as the other limits allow. A node's own
+motions are its operator's, and are not counted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Few: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one member may put in a day; None is any number."""
+    """Limits on one member's motions per day; None is any number."""
 
     motions_a_day: Many | None = None
     rows_a_day: Many | None = None
@@ -59,7 +59,7 @@ class Approval(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a node asks of the motions of others, and of its own.
+    """A node's conditions on the motions of others, and on its own.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return converted(table, cls, "" if isinstance(table, Mapping) else "policy")
 
     def limits_of(self, asker: str) -> Limits:
-        """What one member may put in a day."""
+        """The limits of one member per day."""
         return self.members.get(asker, Limits(self.motions_a_day, self.rows_a_day))
 
     def may_ask(self, asker: str) -> bool:

@@ -1,7 +1,7 @@
 """Validation rows that a node shows: own labelled rows, each once, to askers whom its policy allows.
 
-A row that was opened in one motion is known to all who took part in it, and could be answered well by liars
-in the next. So no row is shown twice: the database remembers how far a node has come, before it says so.
+A row that was opened in one motion is known to all who took part in it. Liars could answer it well in the
+next. So no row is shown twice: the database remembers how far a node has come, before it says so.
 """
 
 from __future__ import annotations

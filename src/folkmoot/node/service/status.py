@@ -19,7 +19,7 @@ WAITS = "waiting"
 
 
 def phase_of(playing: Playing) -> str:
-    """What the node does at present in a motion."""
+    """The node's present phase in a motion."""
     motion = playing.motion
     if motion.answer is not None:
         return "decided"
@@ -79,7 +79,7 @@ def live_of_waiting(wanted: Wanted) -> Live:
 
 
 def opening_of(header: Header, names: Sequence[str]) -> dict[str, Any]:
-    """What is told of a motion when it begins; ``names`` are those of the members."""
+    """The event when a motion begins; ``names`` are those of the members."""
     terms = header.terms
     return {
         "asker": names[header.asker],

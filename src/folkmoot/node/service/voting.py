@@ -46,7 +46,7 @@ def votes_on(
     wanted: Callable[[], bool] = lambda: True,
     left: Callable[[], float] = lambda: math.inf,
 ) -> Cast:
-    """What a model votes on inputs of a motion; whatever it does, the node goes on.
+    """A model's votes on inputs of a motion; whatever it does, the node goes on.
 
     ``wanted`` is asked before every call of the model: once the votes are not, it is not called again.
     ``left`` says how many seconds there are: what a service has not answered then is no vote.

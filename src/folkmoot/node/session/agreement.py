@@ -54,7 +54,7 @@ class Source(Protocol):
         return []
 
     def of(self, member: int) -> list[Said | Reveal]:  # noqa: ARG002
-        """What is held of a member, to be passed on."""
+        """The part of a member, to be passed on."""
         return []
 
     def is_gone(self, member: int) -> bool:  # noqa: ARG002
@@ -126,7 +126,7 @@ class Agreement:
         )
 
     def proposer(self, number: int) -> int:
-        """Who proposes in a round."""
+        """The proposer of a round."""
         return self.order[number % len(self.order)]
 
     def lock(self) -> tuple[int, bytes] | None:

@@ -1,4 +1,4 @@
-"""What was said by whom, and the evidence in it: two values for one slot, or a broken lock."""
+"""Statements by member, and the evidence in them: two values for one slot, or a broken lock."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Evidence(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fiel
 def contradict(one: Said, other: Said) -> bool:
     """Whether an honest member would not have made both statements.
 
-    Two values for one slot; or a broken lock: precommit x in round r, and then a prevote y != x in a round
-    r' > r that is justified by no round from r on.
+    Two values for one slot, or a broken lock. The latter is precommit x in round r, and a prevote y != x in a
+    round r' > r that is justified by no round from r on.
     """
     if one.member != other.member or not (one.sound and other.sound):
         return False
@@ -115,7 +115,7 @@ class Book:
                     return
 
     def of(self, slot: Slot, member: int) -> list[Said]:
-        """What a member said there: nothing, one statement, or more of a liar."""
+        """A member's statements there: none, one, or more of a liar."""
         kept = self._slots.get(slot)
         return kept.get(member, []) if kept else []
 
@@ -150,7 +150,7 @@ class Book:
         return reached[self.members.faults] if len(reached) > self.members.faults else 0
 
     def mark(self, said: Said) -> bytes:
-        """What a statement is known by in a ``Have``."""
+        """The mark of a statement in a ``Have``."""
         return self._marks[said.member, said.value, said.slot, said.just]
 
     def everything(self) -> Iterator[Said]:

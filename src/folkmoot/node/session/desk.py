@@ -125,7 +125,7 @@ def request(book: Book, poll: Stages) -> Have:
 
 
 def reply(book: Book, polls: Sequence[Stages], have: Have) -> list[Part]:
-    """What the sender of a ``Have`` lacks and this member holds, as much as fits."""
+    """Frames that the sender of a ``Have`` lacks and this member holds, as much as fits."""
     if have.poll >= len(polls) or have.stage >= len(polls[have.poll].agreements):
         return []
     poll = polls[have.poll]

@@ -1,4 +1,4 @@
-"""What nodes send each other about a motion: ``Told`` carries what others may lack, ``Have`` asks for it.
+"""Frames between nodes about a motion: ``Told`` carries what others may lack, ``Have`` asks for it.
 
 In a talk, ``Ask`` and ``Answer`` are all there is besides.
 """

@@ -1,6 +1,6 @@
 """The header of a motion: what is asked of whom, on which terms. Its hash is the motion's name.
 
-Where validation rows are among the inputs, two motions follow each other. The first is an *invitation*: a
+If validation rows are among the inputs, two motions follow each other. The first is an *invitation*: a
 poll whose ballots are rows, sealed for the asker, so that nobody else sees whose they are. The second is
 about the asker's inputs and these rows, shuffled.
 """
@@ -134,7 +134,7 @@ class Header(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             raise ValueError("validation rows must be named by 32 bytes of the motion that invited them")
 
     def cost(self, n: int) -> int:
-        """What the answer costs among n members, in votes that are only counted."""
+        """The cost of the answer among n members, in votes that are only counted."""
         return n * self.inputs * self._width(n)
 
     def _check_things(self) -> None:

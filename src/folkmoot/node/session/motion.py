@@ -1,12 +1,12 @@
 """A motion: one or two polls, perhaps a talk between them, and the answer that is computed from them.
 
-It knows no sockets, clocks, threads or files: ``received``, ``wake`` and ``vote`` say what happened and when,
+It knows no sockets, clocks, threads or files. ``received``, ``wake`` and ``vote`` say what happened and when.
 ``take`` says what to store and, after that, what to send, and ``due`` when to be woken.
 
-The answer of a large motion is not computed at once: where ``computable``, run ``answering()`` where it holds
-up nobody, and hand the answer to ``conclude``.
+The answer of a large motion is not computed at once. If it is ``computable``, run ``answering()`` where it
+holds up nobody, and hand the answer to ``conclude``.
 
-``wanted`` says in which poll this member's votes are wanted; ``vote`` hands them in. What to vote:
+``wanted`` says in which poll this member's votes are wanted; ``vote`` hands them in. Votes:
 
 - an invitation (``header.invites``): its rows, sealed for the asker, or no bytes if it shows none
   (``review.pack_rows``, ``sealing.sealed``);
@@ -123,7 +123,7 @@ class Motion:
 
     @property
     def talked(self) -> bytes | None:
-        """What this member votes after a talk."""
+        """The member's votes after a talk."""
         return self.talk.held if self.talk is not None and len(self.polls) == 2 else None
 
     @property
@@ -143,7 +143,7 @@ class Motion:
         return is_over and self.answer is None
 
     def answering(self) -> Callable[[], bytes]:
-        """What computes the answer; it may run in another thread."""
+        """A function that computes the answer; it may run in another thread."""
         coin = self.polls[0].agreements[0].decided or NIL
         members = self.members
         return partial(answer_of, self.header, self.tables, coin, members.n, members.faults)
@@ -215,7 +215,7 @@ class Motion:
         return min(each for each in times if each is not None)
 
     def take(self) -> Outbox:
-        """What to store and, only then, to send."""
+        """Data to store and, only then, to send."""
         return self.speaker.take()
 
     # Inside

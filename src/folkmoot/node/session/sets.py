@@ -1,4 +1,4 @@
-"""What is agreed on: in stage 0 a set of commitments, in stage 1 which of their members revealed."""
+"""The agreed sets: in stage 0 of commitments, in stage 1 of their members that revealed."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ REVEALS: Final = 1
 
 
 class Commitments(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """The commitments of a poll by member, and who proposed them. Who signed two is struck from the set."""
+    """The commitments of a poll by member, and who proposed them. A member that signed two is struck."""
 
     proposer: Place
     entries: tuple[Entry, ...]
 
     @property
     def members(self) -> list[int]:
-        """Who is to reveal: those with one commitment."""
+        """Members that are to reveal: those with one commitment."""
         return [i for i, entry in enumerate(self.entries) if len(entry) == 1]
 
     @property
     def struck(self) -> list[int]:
-        """Who signed two commitments."""
+        """Members that signed two commitments."""
         return [i for i, entry in enumerate(self.entries) if len(entry) == 2]
 
     @property
     def absent(self) -> list[int]:
-        """Who has no place in it."""
+        """Members without a place in it."""
         return [i for i, entry in enumerate(self.entries) if not entry]
 
     def check(self, motion: bytes, poll: int, members: Members) -> None:
@@ -65,7 +65,7 @@ class Revealed(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fiel
 
     @property
     def members(self) -> list[int]:
-        """Who revealed."""
+        """Members that revealed."""
         bits = int.from_bytes(self.bitmap, "little")
         return [i for i in range(bits.bit_length()) if bits >> i & 1]
 
@@ -112,5 +112,5 @@ def read_revealed(body: bytes) -> Revealed:
 
 
 def value_of(motion: bytes, poll: int, stage: int, body: bytes) -> bytes:
-    """What is voted on instead of the set: its hash."""
+    """The hash of the set, which is voted on instead of the set."""
     return hashlib.sha256(b"folkmoot/3 set\n" + motion + bytes([poll, stage]) + body).digest()

@@ -1,4 +1,4 @@
-"""What a member says: each slot once, stored before it is sent."""
+"""A member's statements: each slot once, stored before it is sent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from folkmoot.node.session.statement import NO_ROUND, Kind, Said, Sign, Slot, wo
 
 @dataclass
 class Outbox:
-    """What is to be stored, and after that what is to be sent: to a member, or with None to all others."""
+    """Data to store, and after that frames to send: to a member, or with None to all others."""
 
     records: list[bytes] = field(default_factory=list)
     frames: list[tuple[int | None, bytes]] = field(default_factory=list)
@@ -71,6 +71,6 @@ class Speaker:
         self.outbox.frames.append((to, encoded(frame)))
 
     def take(self) -> Outbox:
-        """What came together since the last time."""
+        """Data since the last time."""
         taken, self.outbox = self.outbox, Outbox()
         return taken

@@ -32,7 +32,7 @@ _FIELDS: Final = struct.Struct(">IBBBIi")  # member, kind, poll, stage, round, j
 
 
 class Kind(IntEnum):
-    """What a statement is."""
+    """The kind of a statement."""
 
     COMMIT = 0
     PROPOSE = 1
@@ -55,12 +55,12 @@ class Said(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=T
 
     @property
     def slot(self) -> Slot:
-        """What the member may say one value for."""
+        """The slot, for which the member may say one value."""
         return self.kind, self.poll, self.stage, self.round
 
     @property
     def content(self) -> tuple[int, bytes]:
-        """What it says there."""
+        """The value that it says there."""
         return self.just, self.value
 
     def words(self, motion: bytes) -> bytes:
@@ -86,7 +86,7 @@ def words(motion: bytes, member: int, slot: Slot, just: int, value: bytes) -> by
 
 
 def asked(motion: bytes) -> bytes:
-    """What its asker signs of a motion; the header that the name is a hash of says who that is."""
+    """The bytes that the asker signs of a motion; the header that the name is a hash of names the asker."""
     return b"folkmoot/3 asked\n" + motion
 
 
@@ -152,7 +152,7 @@ def most_faults(n: int) -> int:
 
 
 def commitment(motion: bytes, poll: int, before: bytes, member: int, salt: bytes, votes: bytes) -> bytes:
-    """What a member commits to. ``before`` is what the poll before decided, 32 zeros in the first."""
+    """The value of a commitment. ``before`` is what the poll before decided, 32 zeros in the first."""
     numbers = struct.pack(">BI", poll, member)
     told = hashlib.sha256(b"folkmoot/3 commitment\n" + motion + numbers + before + salt + votes)
     return told.digest()

@@ -1,9 +1,9 @@
 """A talk: before its final votes each member asks k others in each round, by the rule of a protocol.
 
-It begins when the first votes are agreed. Nobody has to hear everything: a round ends when those asked have
-answered, or three delta after it began, and a missing answer counts against alpha. What comes of it is a
-final vote in the second poll, so nothing that is said here has to be signed or stored. A member that was
-started again talks again from its first votes.
+It begins when the first votes are agreed. Nobody has to hear everything. A round ends when those asked have
+answered, or three delta after it began, and a missing answer counts against alpha. The result is a final vote
+in the second poll, so nothing that is said here has to be signed or stored. A member that was started again
+talks again from its first votes.
 """
 
 from __future__ import annotations
@@ -74,17 +74,17 @@ class Talk:
 
     @property
     def asked(self) -> list[int]:
-        """Whom it asked in this round."""
+        """Members that it asked in this round."""
         return list(self._asked)
 
     @property
     def answered(self) -> list[int]:
-        """Who has answered in this round."""
+        """Members that have answered in this round."""
         return sorted(self._answers)
 
     @property
     def colours(self) -> Ints:
-        """What it holds at present."""
+        """Its present colours."""
         return self._opinions.answers.astype(np.int64)
 
     @property

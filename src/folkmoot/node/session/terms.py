@@ -54,7 +54,7 @@ class Terms(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
     folkmoot.checks.ArgumentError: rows must be given with believe='own', and only with it: got rows=5
     """
 
-    # What a member says of an input. Texts are proposals, and final votes choose among them.
+    # The kind of answer to an input. Texts are proposals, and final votes choose among them.
     answers: Answers = "labels"
     labels: tuple[Label, ...] = ()  # the possible answers; none for numbers and texts
     rule: str = ""  # the public aggregation, one of ``RULES``. Default: the first of these.

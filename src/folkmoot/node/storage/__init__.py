@@ -1,1 +1,1 @@
-"""What a node must not forget: an SQLite file with a seal for each motion, the audit log and the rosters."""
+"""A node's storage: an SQLite file with a seal for each motion, the audit log and the rosters."""

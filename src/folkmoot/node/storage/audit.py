@@ -2,11 +2,11 @@
 
 An entry is JSON with sorted keys and no spaces. Its **digest** is the SHA-256 of that text, and its **link**
 the SHA-256 of the link before it and the digest. So an entry that is changed, taken out, put in or moved
-gives another link from there on, and whoever knows one link knows all that came before it. Entries are
+gives another link from there on. Anybody who knows one link knows all that came before it. Entries are
 written in the transaction that stores what they tell of.
 
-When a motion is forgotten to make room, the texts of its entries go and their digests stay, with an entry
-that holds a digest of all that was forgotten. Beyond ``MOST`` entries the oldest go as a whole.
+When a motion is forgotten to make room, the texts of its entries go and their digests stay. An entry holds a
+digest of all that was forgotten. Beyond ``MOST`` entries the oldest go as a whole.
 
 The chain proves nothing against the owner of the file, who can write all of it anew. An export is signed with
 the node's key, and any later one must go on from it: those who keep exports find out.
@@ -49,7 +49,7 @@ class Entry:
 
     @property
     def details(self) -> dict[str, Any]:
-        """What it tells; nothing if its text is gone."""
+        """The entry's fields; nothing if its text is gone."""
         return {} if self.text is None else dict(json.loads(self.text))
 
 
@@ -114,7 +114,7 @@ def check_chain(entries: Iterable[Entry], base: tuple[int, bytes] | None = None)
     """The number of the last entry, and its link; TamperedError if they are no chain.
 
     ``base`` is the number of the first and the link before it. Without one, as in an export of 0.2, the first
-    that is there may be a later one: then its link is believed, and nothing holds what it tells.
+    that is there may be a later one. Then its link is believed, and nothing protects it.
     """
     count = 0
     expected, link = (1, START) if base is None else base
@@ -171,7 +171,7 @@ class Export:
         return check_chain(self.entries, (self.first, self.before))
 
     def said(self) -> bytes:
-        """What the node signs: the entries from the first to the last, which has this link."""
+        """The bytes that the node signs: the entries from the first to the last, which has this link."""
         last, head = self.checked()
         numbers = self.first.to_bytes(8, "big") + last.to_bytes(8, "big")
         return _PREFIX + bytes.fromhex(self.fingerprint) + numbers + head

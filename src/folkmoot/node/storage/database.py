@@ -85,7 +85,7 @@ _GONE: Final = (
 
 
 class DamagedError(ValueError):
-    """What is stored is not what this node wrote."""
+    """Stored data differ from what this node wrote."""
 
 
 class FullError(OSError):
@@ -212,7 +212,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """What is read in it is of one moment, also while another process writes."""
+        """All reads in it are of one moment, also while another process writes."""
         if self._db.in_transaction:
             yield
             return
@@ -257,7 +257,7 @@ class Database:
         return row, {table: self.all(query.format(table), name) for table in CHILDREN}
 
     def verified(self, name: bytes) -> tuple[Any, dict[str, list[Any]]]:
-        """What ``rows`` gives, if it is what was written; DamagedError if it is not."""
+        """The result of ``rows``, if it is what was written; DamagedError if it is not."""
         try:
             with self.reading():
                 row, rows = self.rows(name)

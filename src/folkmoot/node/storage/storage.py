@@ -1,4 +1,4 @@
-"""What a node must not forget: the journals of its motions, answers, certificates, evidence, truths.
+"""A node's motions on disk: their journals, answers, certificates, evidence, truths.
 
 Each write is one transaction that is on the disk when the method returns, so a frame may be sent after it.
 Rows are only added; of a motion's own row the deadline and the outcome may change. Old motions are forgotten
@@ -99,7 +99,7 @@ class StoredMotion:
 
     @cached_property
     def header(self) -> Header:
-        """What was asked, on which terms."""
+        """The header: inputs and terms."""
         return read_header(self.data, len(self.members))
 
     @property
@@ -111,7 +111,7 @@ class StoredMotion:
 
 
 class Storage:
-    """What one node remembers; reading gives what was written, or DamagedError. ":memory:" is a path, too."""
+    """The storage of one node; reading gives what was written, or DamagedError. ":memory:" is a path, too."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = str(path)
@@ -191,7 +191,7 @@ class Storage:
                     self.audit.add("answered", clock, motion=motion.hex(), poll=said.poll, votes=digest)
 
     def journal(self, motion: bytes) -> list[bytes]:
-        """What ``append`` was given of a motion, in order."""
+        """The entries that ``append`` was given of a motion, in order."""
         _, rows = self._db.verified(motion)
         return [record for _, _, record in rows["journal"]]
 
@@ -515,7 +515,7 @@ def create_storage(folder: Path, fingerprint: str, clock: float) -> None:
 def open_storage(
     folder: Path, fingerprint: str, clock: float, *, forget: bool = False
 ) -> tuple[Storage, list[bytes]]:
-    """What the node in a folder remembers, looked through; and the names of damaged motions in it.
+    """The storage of the node in a folder, looked through; and the names of damaged motions in it.
 
     ValueError if it is missing or empty: then the node may have signed what it no longer knows. With
     ``forget`` it begins anew, and takes no part in motions that were put before.

@@ -127,8 +127,8 @@ class Mesh:
     def hold(self, rosters: Sequence[Roster], moots: Sequence[bytes]) -> None:
         """Speak with the members of these rosters, the newest first, and hang up on all others.
 
-        ``moots`` are the digests of all rosters that this node has gone through, the newest first: whoever
-        has one of them in common with us is greeted.
+        ``moots`` are the digests of all rosters that this node has gone through, the newest first. Peers that
+        have one of them in common with us are greeted.
         """
         self.roster, self._moots = rosters[0], [*moots]
         self._gate.members = len(self.roster)
@@ -169,7 +169,7 @@ class Mesh:
     # ---- the transport that the node sees ----------------------------------------------------
 
     def attach(self, receiver: Receiver[bytes]) -> None:
-        """Who is told what arrives."""
+        """Set the receiver of frames."""
         self._receiver = receiver
 
     def send(self, peer: bytes, frame: bytes) -> None:
@@ -198,7 +198,7 @@ class Mesh:
         return self._model.put(job, done)
 
     def compute(self, job: Callable[[], Result], done: Callable[[Result], None]) -> None:
-        """What takes long and is not the model's has another thread."""
+        """Long computations other than the model's have another thread."""
         self._computing.put(job, done)
 
     # ---- starting and stopping ---------------------------------------------------------------
@@ -225,7 +225,7 @@ class Mesh:
 
     @property
     def address(self) -> str:
-        """Where we listen."""
+        """The address at which this node listens."""
         host, port = self._listeners[0].getsockname()[:2]
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 

@@ -1,4 +1,4 @@
-"""What a node needs of the world: peers to send frames to, a clock, and somewhere to run its model.
+"""The interface of a node to the world: peers to send frames to, a clock, and somewhere to run its model.
 
 Two implementations: ``mesh`` (TLS over real sockets), and for tests ``folkmoot.testing.memory`` (a virtual
 clock; delays, drops, partitions and crashes from a seed). The node cannot tell them apart, and one suite of
@@ -19,7 +19,7 @@ Heard = TypeVar("Heard", contravariant=True)
 
 
 class Receiver(Protocol[Heard]):
-    """Who is told what arrives: the node."""
+    """The receiver of frames: the node."""
 
     def received(self, peer: Heard, frame: bytes) -> None:
         """A frame of this peer, whose identity the transport vouches for."""
@@ -50,7 +50,7 @@ class Transport(Protocol[Peer]):
         """How far each peer's clock was ahead when it was reached, where that is known."""
 
     def attach(self, receiver: Receiver[Peer]) -> None:
-        """Who is told what arrives."""
+        """Set the receiver of frames."""
 
     def send(self, peer: Peer, frame: bytes) -> None:
         """Send a frame, or lose it; never waits."""

@@ -1,4 +1,4 @@
-"""Where a model runs, or what else takes long: a thread that never keeps the process from ending."""
+"""A thread for a model, or for other long work, that never keeps the process from ending."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Query:
     default: Any = ...  # it must be given
 
     def of(self, request: Request) -> Any:
-        """What a request says, or the default; refused if it is not of the type."""
+        """A value of a request, or the default; refused if it is not of the type."""
         said = request.query_params.get(self.name)
         if said is None:
             if self.default is ...:

@@ -1,1 +1,1 @@
-"""What nodes send each other besides the talk about motions, and what inputs are."""
+"""Frames between nodes besides those of a session, and inputs."""

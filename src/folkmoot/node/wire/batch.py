@@ -30,9 +30,9 @@ class Batch:
         dictionaries. Records of numbers alone are rows of numbers. A mapped array
         (``np.load(..., mmap_mode="r")``) is read chunk by chunk and may be larger than memory.
     name : str
-        What it is called in error messages, such as the file that it comes from.
+        Its name in error messages, such as the file that it comes from.
     schema : sequence of Column
-        What the columns are: names, units and ranges. A value outside a range is refused. Without names the
+        The columns: names, units and ranges. A value outside a range is refused. Without names the
         participants cannot check the columns.
 
     Examples

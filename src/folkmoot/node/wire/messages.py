@@ -166,7 +166,7 @@ def read_of_rosters(frame: bytes) -> OfRosters:
 
 
 def refusal(motion: bytes, member: int, reason: str) -> bytes:
-    """What a member signs that takes no part in a motion."""
+    """The bytes that a member signs to take no part in a motion."""
     return b"folkmoot/3 refuses\n" + motion + member.to_bytes(4, "big") + reason.encode()
 
 

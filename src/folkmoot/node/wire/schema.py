@@ -1,6 +1,7 @@
-"""What the columns of inputs are: names, units and ranges; and whether a model can take them.
+"""The columns of inputs: names, units and ranges; and whether a model can take them.
 
-A motion may carry this, and so may a model. Where both do, columns are matched by name and never by position.
+A motion may carry this, and so may a model. If both have names, columns are matched by name and never by
+position.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Inputs that are not rows of numbers: texts, and records of numbers, texts, booleans and null.
 
-On the wire a chunk of them is lines of JSON, one per input: a text, or the values of a record in the order of
-the motion's columns. In memory they are arrays of objects: (input,) texts, (input, column) values.
+On the wire a chunk of them is lines of JSON, one per input. A line is a text, or the values of a record in
+the order of the motion's columns. In memory they are arrays of objects: (input,) texts, (input, column)
+values.
 """
 
 from __future__ import annotations

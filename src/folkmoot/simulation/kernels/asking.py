@@ -1,6 +1,6 @@
 """Draws of the peers of a query, for every sampling law, from one stream of words.
 
-They are the first steps of a shuffle: 38 ns a query at n = 101, k = 10.
+They are the first steps of a shuffle: 38 ns per query at n = 101, k = 10.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The table kernel: deliberation on the complete graph, one table look-up and one random word a query.
+"""The table kernel: deliberation on the complete graph, one table look-up and one random word per query.
 
 If x of the N peers that can be asked hold class c, the chance that c wins a query of k depends on x and
 alpha only. So the k draws need not be made: a uniform word is compared with
