@@ -284,8 +284,8 @@ class NodeArchive:
             given = Roster.parse(proposal, "the file")
             before = self.chronicle.roster(bytes.fromhex(given.previous))
             if given.moot == tip.moot and before is not None:  # in force already: nothing is left to sign
-                name = read_roster_text(proposal, before).successor.name
-                followed = self.chronicle.proposal(before, name)
+                agreed = read_roster_text(proposal, before).successor
+                followed = self.chronicle.proposal(before, agreed.name)
                 return self._status(followed), roster_text(followed)
             found = read_roster_text(proposal, tip)
             previous = found.old.moot
