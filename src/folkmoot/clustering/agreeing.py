@@ -274,8 +274,8 @@ def _warn(result: Clustering, revealed: Revealed) -> None:
         )
     elif not result.anchored.any():
         message = (
-            "no participant found enough others to agree with (anchored is all "
-            "False): the partitions are too few or too unlike each other, and the labels may mean nothing"
+            "no participant found enough others to agree with: the partitions are too few or too unlike "
+            "each other, and the labels may mean nothing"
         )
     elif result.given and result.n_clusters < result.asked_clusters:
         message = (
