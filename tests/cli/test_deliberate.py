@@ -254,8 +254,7 @@ def test_other_formats_and_columns(files: tuple[Path, Path], tmp_path: Path) -> 
     )
     columns = ["--task-column", "Frage", "--worker-column", "Wer", "--label-column", "Urteil"]
     found, usual = (
-        as_json(*some, "--repeats", 1)
-        for some in ((votes, "--truth", truth, *columns), (files[0], "--truth", files[1]))
+        as_json(*some) for some in ((votes, "--truth", truth, *columns), (files[0], "--truth", files[1]))
     )
     assert found == usual
 
@@ -358,10 +357,10 @@ def test_bad_truth_files(files: tuple[Path, Path], tmp_path: Path) -> None:
 
 
 def test_a_truth_of_tasks_that_nobody_voted_on(files: tuple[Path, Path], tmp_path: Path) -> None:
-    plain = as_json(files[0], "--truth", files[1], "--repeats", 1)
+    plain = as_json(files[0], "--truth", files[1])
     more = tmp_path / "more.csv"
     more.write_text(files[1].read_text() + "new1,yes\nnew2,perhaps\n")
-    result = as_json(files[0], "--truth", more, "--repeats", 1)
+    result = as_json(files[0], "--truth", more)
     assert result.pop("warnings") == ["2 labelled tasks have no votes, such as 'new1': left out"]
     assert plain.pop("warnings") == []
     assert result == plain

@@ -190,8 +190,11 @@ def test_bad_options(table: Path, options: list[str], message: str) -> None:
         ("age,clinic,ill\n", "has a header and no rows"),
         ("age,age,ill\n1,2,yes\n", "must have different column names: got 'age' more than once"),
         ("age,clinic,ill\n1,a\n", "line 2: expected 3 cells, got 2"),
-        ("age,clinic,ill\n1,,yes\n", "line 2: clinic is empty; it must say whose row it is"),
-        ("age,clinic,ill\n1,a,\n", "line 2: ill is empty; it must say its class"),
+        (
+            "age,clinic,ill\n1,,yes\n",
+            "line 2: clinic is empty; it must say whose row it is, or the row must go",
+        ),
+        ("age,clinic,ill\n1,a,\n", "line 2: ill is empty; it must say its class, or the row must go"),
         (
             "1,1,clinic 1,yes\n",
             "must have different column names: got '1' more than once; is its",

@@ -168,7 +168,7 @@ def test_the_plot_goes_into_axes_that_are_given() -> None:
         ("--n 10 --p 0.8 --rounds 1001", "--rounds must satisfy rounds <= 1000: got --rounds 1001"),
         (
             "--n 10 --p 0.8 --protocol raft",
-            "--protocol must be one of slush, snowflake, snowball: got 'raft'",
+            "--protocol must be one of all, slush, snowflake, snowball: got 'raft'",
         ),
         ("--n 10 --p 0.8 --accuracy 2", "--accuracy must satisfy 0 <= accuracy <= 1: got --accuracy 2.0"),
         ("--n 10 --p 0.8 --accuracy high", "'--accuracy': expected a number, got 'high'"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -33,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
         (2, "nothing"),
         (0, "theory threshold --n 31 --malicious 20 --plot {}/picture.svg"),  # with a warning
         (0, "theory absorption --n 61 --json"),
-        (0, "deliberate {}/votes.csv --repeats 2"),
+        (0, "deliberate {}/votes.csv --protocol slush --repeats 2"),
         (2, "demo --out {}/votes.csv"),
         (0, "roster check {}/roster.toml"),
         (2, "node init {}/north --model folkmoot.files.terminal:printable"),
@@ -68,6 +69,17 @@ def test_what_is_piped_in_and_the_environment_reach_a_command(folder: Path) -> N
         assert traced.returncode == 1
         assert "Traceback" in traced.stderr
     assert "FOLKMOOT_DEBUG" not in os.environ
+
+
+def test_a_name_that_the_encoding_of_stdout_does_not_have_is_escaped(tmp_path: Path) -> None:
+    votes = tmp_path / "votes.csv"
+    votes.write_text(VOTES.replace("True", "Süd").replace("False", "\U0001f600"), encoding="utf-8")
+    narrow = {"PYTHONIOENCODING": "ascii"}
+    table = run_process("deliberate", votes, "--why", "t1", env=narrow)
+    assert (table.returncode, table.stderr) == (0, "")
+    assert "S\\u00fcd" in table.stdout
+    whole = run_process("deliberate", votes, "--json", env=narrow)
+    assert json.loads(whole.stdout)["labels"] == ["Süd", "\U0001f600"]
 
 
 def test_control_c_while_a_certificate_is_read_is_one_line(tmp_path: Path) -> None:

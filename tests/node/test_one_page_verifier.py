@@ -17,6 +17,7 @@ from folkmoot.node.certificate import verify
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.review import ballots_of
 from folkmoot.node.session.terms import Terms
+from folkmoot.node.wire.schema import Column
 from support.node.signed import SignedWorld, Twice, certificate, play
 
 PAGE = Path(__file__).parents[2] / "docs" / "verify.md"
@@ -35,6 +36,7 @@ CASES: dict[str, Callable[[], SignedWorld]] = {
     "two polls": lambda: play(with_terms(believe="own"), VOTES),
     "two polls, a coin": lambda: play(with_terms(believe="own", coin=True, least=1), VOTES),
     "struck": lambda: play(TERMS, [*VOTES, FIFTH], kinds={4: Twice}, seed=2),
+    "named columns": lambda: play(TERMS, VOTES, schema=(Column("größe"), Column("age", "years", -1, 120.5))),
     "absent": lambda: play(with_terms(believe="own"), [*VOTES, FIFTH], late=[4]),
     "coin": lambda: play(with_terms(coin=True), VOTES),
     "least": lambda: play(with_terms(least=3), VOTES),

@@ -20,6 +20,7 @@ from folkmoot.cli.options import (
     Seed,
     Truth,
     attack_option,
+    attack_typed,
 )
 from folkmoot.cli.output import (
     collected_warnings,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from folkmoot.clustering.clustering import Clustering
     from folkmoot.files.vote_files import PartitionTable
 
+_ATTACK = "clique"
 _WHAT = "numbers are adjusted Rand indices: 1 the same clustering, 0 unrelated ones"
 
 
@@ -69,7 +71,7 @@ def cluster(
         ),
     ] = "cluster",
     malicious: Malicious = 0,
-    attack: Annotated[str, attack_option("{attacks on clusterings}")] = "clique",
+    attack: Annotated[str | None, attack_option("{attacks on clusterings}", _ATTACK)] = None,
     rounds: Rounds = None,
     seed: Seed = 0,
     viewer: Annotated[
@@ -95,7 +97,7 @@ def cluster(
     from folkmoot.files.vote_files import read_partitions
 
     path = picture_path(plot)
-    new_file("--out", out)
+    new_file("--out", out, reads=(labels, truth))
     table = read_partitions(
         labels, truth, object=object_column, participant=participant_column, cluster=cluster_column
     )
@@ -146,14 +148,13 @@ def _viewer(name: str | None, table: PartitionTable, path: Path) -> int | None:
     return table.participants.index(name)
 
 
-def _adversaries(n: int, count: int, attack: str, seed: int) -> dict[int, PartitionAdversary]:
+def _adversaries(n: int, count: int, typed: str | None, seed: int) -> dict[int, PartitionAdversary]:
     import numpy as np
 
     from folkmoot import checks
     from folkmoot.clustering.adversaries import PARTITION_ATTACKS
 
-    if attack not in PARTITION_ATTACKS:
-        raise ValueError(f"--attack must be one of {', '.join(PARTITION_ATTACKS)}: got {attack!r}")
+    attack = attack_typed(typed, count, _ATTACK, PARTITION_ATTACKS)
     _, malicious = checks.population(n, count)
     order = np.random.default_rng(seed).permutation(n).tolist()
     return dict.fromkeys(order[:malicious], PARTITION_ATTACKS[attack])

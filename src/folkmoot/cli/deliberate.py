@@ -31,8 +31,10 @@ from folkmoot.cli.options import (
     WorkerColumn,
     asked,
     attack_option,
+    attack_typed,
     believe_option,
     believed,
+    check_beta,
     check_workers,
     device_called,
     protocol_option,
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from folkmoot.simulation.council import Council
     from folkmoot.votes import Missing
 
+_ATTACK = "malicious"
 _BELIEVE, _PROTOCOL = (
     believe_option(AGGREGATIONS, show_default="plurality"),
     protocol_option("council, {protocols}"),
@@ -120,9 +123,9 @@ def deliberate(
         ),
     ] = "absent",
     malicious: Malicious = 0,
-    attack: Annotated[str, attack_option("{attacks on votes}")] = "malicious",
-    repeats: Repeats = 10,
-    device: Device = "cpu",
+    attack: Annotated[str | None, attack_option("{attacks on votes}", _ATTACK)] = None,
+    repeats: Repeats = None,
+    device: Device = None,
     seed: Seed = 0,
     out: OutCsv = None,
     participants: Participants = False,
@@ -140,7 +143,7 @@ def deliberate(
     from folkmoot.files.vote_files import read_votes
 
     path, page = picture_path(plot), page_path(play)
-    new_file("--out", out)
+    new_file("--out", out, reads=(votes, truth, gold))
     aggregation = believed(believe)
     if aggregation is not None and "labels" not in aggregation.takes:
         raise ValueError(
@@ -148,7 +151,10 @@ def deliberate(
             "plurality, dawid-skene or peer-review"
         )
     without = _missing(missing)
-    _check_options(protocol, believe, page, k=k, alpha=alpha, beta=beta, rounds=rounds)
+    talk = {"k": k, "alpha": alpha, "beta": beta, "rounds": rounds, "repeats": repeats, "device": device}
+    _check_options(protocol, believe, page, **talk)
+    check_beta(protocol, beta)
+    again = 10 if repeats is None else repeats
     table = read_votes(
         votes,
         truth,
@@ -178,7 +184,7 @@ def deliberate(
             rule,
             aggregation=aggregation,
             adversaries=adversaries,
-            repeats=repeats if several else 1,
+            repeats=again if several else 1,
             seed=seed,
             missing=without,
             progress=progress,
@@ -305,15 +311,14 @@ def _protocol(
     return replace(rule, alpha=StrongConfidence(skills))
 
 
-def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[int, Adversary]:
+def _adversaries(table: VoteTable, count: int, typed: str | None, seed: int) -> dict[int, Adversary]:
     import numpy as np
 
     from folkmoot import checks
     from folkmoot.adversaries.interface import Knows
     from folkmoot.adversaries.naming import ATTACKS
 
-    if attack not in ATTACKS:
-        raise ValueError(f"--attack must be one of {', '.join(ATTACKS)}: got {attack!r}")
+    attack = attack_typed(typed, count, _ATTACK, ATTACKS)
     participants, malicious = checks.population(len(table.workers), count, argument="adversaries")
     checks.integer("seed", seed, least=0)
     kind = ATTACKS[attack]

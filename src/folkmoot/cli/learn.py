@@ -12,6 +12,7 @@ from folkmoot.cli.learn_checks import (
     PREDICTIONS,
     check_improving,
     check_score,
+    check_tested,
     new_folder,
     pool_of,
 )
@@ -163,6 +164,7 @@ def learn(
             task=None if answers is None else "regression" if answers == "numbers" else "classification",
             seed=seed,
         )
+    check_tested(table, data, target)
     everyone, most = checks.population(len(table.participants), malicious or 0, argument="adversaries")
     if table.numeric and protocol != COUNCIL:
         raise ValueError(

@@ -40,6 +40,23 @@ def check_score(score: str | None) -> list[str]:
     return names
 
 
+def check_tested(table: MootData, data: Path, target: str) -> None:
+    """Every class that is tested must be one that somebody can learn."""
+    import numpy as np
+
+    if table.numeric or table.y_test is None or table.lines_test is None:
+        return
+    strange = np.flatnonzero(~np.isin(table.y_test, table.y))
+    if not strange.size:
+        return
+    label = str(table.classes[table.y_test[strange[0]]])
+    raise ValueError(
+        f"{data}, line {table.lines_test[strange[0]]}: {target} is {label!r}, which no row to learn from "
+        "has: leave such rows out, or test on others with --test or --test-rows (--answers numbers: "
+        f"{target} is a number)"
+    )
+
+
 def check_improving(improve: Path | None) -> None:
     """The file of a pool must be there."""
     if improve is None:

@@ -36,7 +36,9 @@ def _run() -> int:
 
     from folkmoot.cli.app import app
     from folkmoot.cli.interrupting import InterruptedCommandError
+    from folkmoot.files.terminal import escape_the_rest
 
+    escape_the_rest(sys.stdout)
     if os.environ.get("_FOLKMOOT_COMPLETE"):  # a shell asks what could come next
         from typer.completion import get_completion_inspect_parameters
 

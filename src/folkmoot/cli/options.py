@@ -160,11 +160,11 @@ class ListingCommand(TyperCommand):
                 vars(option)["help"] = help_text
 
 
-def device_called(typed: str) -> DeviceName:
-    """The device that was typed, or ValueError if it is none."""
+def device_called(typed: str | None) -> DeviceName:
+    """The device that was typed, or the CPU; ValueError if it is none."""
     from folkmoot.simulation.setting import check_device
 
-    return check_device(cast("DeviceName", typed))
+    return check_device(cast("DeviceName", typed or "cpu"))
 
 
 def named_law(name: str) -> Everyone | Others:
@@ -186,9 +186,35 @@ RUN_PANEL = "The run"
 OUTPUT_PANEL = "What is shown and written"
 
 
-def attack_option(names: str, panel: str | None = EXPERIMENT_PANEL) -> Any:
+def attack_option(names: str, default: str) -> Any:
     """``--attack`` with the names that this command takes."""
-    return typer.Option("--attack", help=f"What malicious participants do: {names}.", rich_help_panel=panel)
+    return typer.Option(
+        "--attack",
+        help=f"What malicious participants do: {names}.",
+        show_default=default,
+        rich_help_panel=EXPERIMENT_PANEL,
+    )
+
+
+def attack_typed(typed: str | None, malicious: int, default: str, known: Iterable[str]) -> str:
+    """The attack of ``--attack``, which needs somebody malicious."""
+    if typed is None:
+        return default
+    if typed not in known:
+        raise ValueError(f"--attack must be one of {', '.join(known)}: got {typed!r}")
+    if not malicious:
+        raise ValueError("--attack says what malicious participants do: give --malicious, too")
+    return typed
+
+
+def check_beta(protocol: str, beta: int | None) -> None:
+    """ValueError if ``--beta`` is typed with a protocol that has none."""
+    from folkmoot.protocols.naming import PROTOCOLS
+
+    with_beta = [name for name, rule in PROTOCOLS.items() if "beta" in rule.__dataclass_fields__]
+    if beta is not None and protocol in PROTOCOLS and protocol not in with_beta:
+        names = " or ".join(with_beta)
+        raise ValueError(f"--beta is for --protocol {names}: leave it out with --protocol {protocol}")
 
 
 def answers_option(names: Iterable[str], **more: Any) -> Any:
@@ -319,15 +345,19 @@ Seed = Annotated[
     ),
 ]
 Device = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--device",
         help="Device that simulates rounds: cpu, cuda (a GPU) or auto; the result is the same.",
+        show_default="cpu",
         rich_help_panel=RUN_PANEL,
     ),
 ]
 Repeats = Annotated[
-    int, typer.Option("--repeats", help="How often to run it.", rich_help_panel=RUN_PANEL, **INT)
+    int | None,
+    typer.Option(
+        "--repeats", help="How often to run it.", show_default="10", rich_help_panel=RUN_PANEL, **INT
+    ),
 ]
 Jobs = Annotated[
     int | None,

@@ -234,8 +234,13 @@ def page_path(path: Path | None) -> Path | None:
     return new_file("--play", path, PAGES)
 
 
-def new_file(option: str, path: Path | None, endings: tuple[str, ...] = ()) -> Path | None:
-    """A file that is to be written, checked before the work begins; of any kind without ``endings``."""
+def new_file(
+    option: str, path: Path | None, endings: tuple[str, ...] = (), *, reads: Sequence[Path | None] = ()
+) -> Path | None:
+    """A file that is to be written, checked before the work begins; of any kind without ``endings``.
+
+    ``reads`` are the files that the command reads: nothing is written over them.
+    """
     if path is None:
         return None
     if endings and path.suffix.lower() not in endings:
@@ -244,6 +249,8 @@ def new_file(option: str, path: Path | None, endings: tuple[str, ...] = ()) -> P
         raise ValueError(f"{option} must name a file in a folder that exists: there is no {path.parent}")
     if path.is_dir():
         raise ValueError(f"{option} must name a file: {path} is a folder")
+    if path.exists() and any(each is not None and each.exists() and path.samefile(each) for each in reads):
+        raise ValueError(f"{option} must name another file than those that are read: got {path}")
     return path
 
 

@@ -74,7 +74,7 @@ def plan(
     inputs: Inputs = 100,
     rounds: Rounds = None,
     seed: Seed = 0,
-    device: Device = "cpu",
+    device: Device = None,
     json: Json = False,
     plot: Plot = None,
 ) -> None:
@@ -84,8 +84,11 @@ def plan(
     break the best.
     """
     from folkmoot.planning.planner import plan as planned
+    from folkmoot.protocols.naming import PROTOCOLS
 
     path = picture_path(plot)
+    if protocol not in ("all", *PROTOCOLS):
+        raise ValueError(f"--protocol must be one of all, {', '.join(PROTOCOLS)}: got {protocol!r}")
     given: dict[str, Any] = {"p": None if p is None else parse_accuracies(p), "labels": classes}
     if p is None and votes is None:
         raise ValueError(

@@ -51,7 +51,7 @@ def predict(
     from folkmoot.datasets.layout import read_rows
 
     if out is not None:
-        new_file("--out", out)
+        new_file("--out", out, reads=(moot, data))
         check_new([out], "--out", overwrite)
     file = moot / MOOT_FILE if moot.is_dir() else moot
     with file.open("rb"), data.open("rb"):  # named, if one is not there, before anything is loaded

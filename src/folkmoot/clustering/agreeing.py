@@ -271,8 +271,8 @@ def _warn(result: Clustering, revealed: Revealed) -> None:
         )
     elif not result.judges.any():
         message = (
-            "no participant found enough others to agree with (judges is all False): "
-            "the partitions are too few or too unlike each other, and the labels may mean nothing"
+            "no participant found enough others to agree with: the partitions are too few or too unlike "
+            "each other, and the labels may mean nothing"
         )
     elif result.given and result.n_clusters < result.asked_clusters:
         message = (

@@ -115,7 +115,7 @@ def read_table(
     if len(both) > 1:
         names = ", ".join(f"{{{name}=}}" for name in both)
         raise checks.ArgumentError(
-            f"give one of {{test}}, {{test_groups}} and {{test_rows}}: got {names}",
+            f"give only one of {' and '.join(f'{{{name}}}' for name in both)}: got {names}",
             **both,
         )
     if task is not None and task not in get_args(Task):
@@ -220,7 +220,8 @@ def _measurements(sheet: Sheet, target: str, cells: list[str]) -> Array:
     bad = next((i for i, number in enumerate(numbers) if number is None), None)
     if bad is not None:
         raise checks.ArgumentError(
-            "{where!s}: {column!s} must be a number: got {cell!r}{advice!s} (if words are classes: {task})",
+            "{where!s}: {column!s} must be a number: got {cell!r}{advice!s} "
+            "({task} says whether words are classes)",
             where=sheet.where(bad),
             column=target,
             cell=cells[bad],

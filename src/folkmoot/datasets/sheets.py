@@ -58,7 +58,7 @@ class Sheet(NamedTuple):
         cells = self.column(name)
         bad = next((i for i, cell in enumerate(cells) if not cell), None)
         if bad is not None:
-            raise ValueError(f"{self.where(bad)}: {name} is empty; it must say {what}")
+            raise ValueError(f"{self.where(bad)}: {name} is empty; it must say {what}, or the row must go")
         return cells
 
 

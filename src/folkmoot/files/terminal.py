@@ -6,8 +6,9 @@ screen or fake a line, a mark of writing direction could turn a name around.
 
 from __future__ import annotations
 
+import codecs
 import re
-from typing import Final
+from typing import Final, TextIO
 
 # Most lines are ASCII. Elsewhere str.isprintable() decides: it is false for control and format characters
 # (marks of direction among them), lone surrogates, separators of lines, odd spaces, unassigned ones.
@@ -38,6 +39,19 @@ def printable(text: str) -> str:
     if _PLAIN.fullmatch(text):
         return text
     return "".join(each if each.isprintable() else _escaped(each) for each in text)
+
+
+def escape_the_rest(stream: TextIO | None) -> None:
+    r"""Write characters that the encoding of a stream does not have as \\uXXXX."""
+    if stream is not None and hasattr(stream, "reconfigure"):
+        codecs.register_error("folkmoot", _in_its_place)
+        stream.reconfigure(errors="folkmoot")
+
+
+def _in_its_place(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(map(_escaped, error.object[error.start : error.end])), error.end
 
 
 def _escaped(character: str) -> str:

@@ -436,7 +436,7 @@ def _why_one(found: Held, first: Ints, counted: Ints, kind: Answers) -> str:
     n, faults = len(stored.names), stored.faults
     voted = int(there(kind, counted).sum())
     if not voted:
-        return "nobody voted"
+        return "nobody holds a vote in the end" if there(terms.answers, first).any() else "nobody voted"
     if kind == "numbers":
         return f"only {voted} of {n} gave a number, and {2 * faults + 1} must"
     least = terms.least or faults + 1

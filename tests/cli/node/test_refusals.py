@@ -45,7 +45,7 @@ ASK = ("ask", "x.csv", "--node", "north")
         ("--protocol must be one of council, slush, snowflake, snowball", (*ASK, "--protocol", "chat")),
         ("--believe record is for --answers labels", (*ASK, "--believe", "record", "--answers", "numbers")),
         ("give --believe or --protocol, not both", (*ASK, "--believe", "own", "--protocol", "slush")),
-        ("--rows must be given with --believe peer-review", (*ASK, "--rows", "3")),
+        ("--rows is for --believe peer-review", (*ASK, "--rows", "3")),
         ("--alpha must be a whole number or 'local': got 'many'", (*ASK, "--alpha", "many")),
         ("--deadline must be a time such as 30s", (*ASK, "--deadline", "soon")),
         ("--deadline must be a time such as 30s", ("local", "--deadline", "soon")),

@@ -122,7 +122,7 @@ def test_a_roster_is_made_grows_and_shrinks(here: Path) -> None:
     run("node", "init", "e", "--model", FUNCTION, "--listen", "127.0.0.1:7000")
     result = run("roster", "make", "c/c.line", "e/e.line", "--out", "shared.toml")
     assert result.stderr == (
-        "warning: c, e have the same address 127.0.0.1:7000; only one is reached there\n"
+        "folkmoot: warning: c, e have the same address 127.0.0.1:7000; only one is reached there\n"
     )
 
     careful = ("--faults", 0, "--out", "careful.toml")

@@ -293,6 +293,8 @@ def test_a_row_that_changes_comes_or_goes_is_noticed(lived: Path, tmp_path: Path
         with pytest.raises(DamagedError, match="what is stored of it is not what this node wrote"):
             storage.motion(name)
         assert storage.knows(name) or change in ("DELETE", column), "it is not signed in again"
+        counted = {motion_of(header) for _, header, _ in storage.since(float("-inf"))}
+        assert counted == {*storage.names()} - {*damaged}, "a start counts what is whole, and ends with it"
         storage.close()
 
 

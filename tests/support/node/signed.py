@@ -25,6 +25,7 @@ from folkmoot.node.session.header import Header, motion_of
 from folkmoot.node.session.motion import Motion
 from folkmoot.node.session.statement import Kind, Members, Said, asked
 from folkmoot.node.session.terms import Terms
+from folkmoot.node.wire.schema import Schema
 from support.node.world import Node, Weather, World
 
 NAMES = ("north", "south", "west", "east", "centre", "coast", "hills")
@@ -53,6 +54,7 @@ class SignedWorld(World):
     """A world whose members sign with the keys of a roster."""
 
     created: float = 1e9
+    schema: Schema = ()
     keys: Sequence[Ed25519PrivateKey] = ()
     roster: Roster = field(default_factory=lambda: keys_and_roster(1)[1])
 
@@ -60,7 +62,9 @@ class SignedWorld(World):
         super().__post_init__()
         self.keys, self.roster = keys_and_roster(self.n)
         moot = bytes.fromhex(self.roster.digest)
-        self.header = msgspec.structs.replace(self.header, moot=moot, created=self.created)
+        self.header = msgspec.structs.replace(
+            self.header, moot=moot, created=self.created, schema=self.schema, columns=max(1, len(self.schema))
+        )
         self.motion = motion_of(self.header.encoded())
         verify = _remembering(self.roster)
         self.members = Members(self.n, self.members.faults, verify)
@@ -97,13 +101,15 @@ def play(
     kinds: dict[int, Callable[[SignedWorld, int, list[bytes]], Node]] | None = None,
     late: Sequence[int] = (),
     until: float = 600.0,
+    schema: Schema = (),
 ) -> SignedWorld:
     """A motion to its end: ``votes`` are of each member for all polls, None for no vote on an input.
 
     Members in ``late`` vote after all is decided.
     """
     inputs = len(votes[0])
-    world = SignedWorld(seed, len(votes), terms, inputs=inputs, weather=Weather(delay=0.01, most=0.05))
+    weather = Weather(delay=0.01, most=0.05)
+    world = SignedWorld(seed, len(votes), terms, inputs=inputs, weather=weather, schema=schema)
     for i, row in enumerate(votes):
         packed = [packed_votes(world.header, poll, row) for poll in range(terms.polls)]
         node = (kinds or {}).get(i, SignedNode)(world, i, packed)

@@ -27,6 +27,7 @@ from folkmoot.cli.options import (
     Rounds,
     answers_option,
     believe_option,
+    check_beta,
     protocol_option,
 )
 from folkmoot.cli.output import new_file, print_json, progress_bar, warn
@@ -45,7 +46,11 @@ Protocol = Annotated[str, protocol_option("council, {protocols}")]
 
 def ask(
     inputs: Annotated[
-        Path, typer.Argument(metavar="INPUTS", help="Rows of numbers: .npy, or a table with a header.")
+        Path,
+        typer.Argument(
+            metavar="INPUTS",
+            help="A table with a header; .npy; .txt of one text per line; .jsonl of records.",
+        ),
     ],
     node: Node = ".",
     token: Token = None,
@@ -113,13 +118,20 @@ def ask(
     """
     from folkmoot.node.service.input_files import read_inputs
 
-    new_file("--out", out)
+    new_file("--out", out, reads=(inputs, schema))
+    check_beta(protocol, beta)
+    wanted = None if labels is None else [label.strip() for label in labels.split(",")]
+    if wanted is not None and "" in wanted:
+        raise ValueError(f"--labels must be names with commas between them, such as yes,no: got {labels!r}")
+    waits = seconds_of(deadline, "--deadline")
+    if not waits:
+        raise ValueError(f"--deadline must be longer than nothing, such as 30s: got {deadline!r}")
     terms = believing(answers, believe, protocol, rows) | {
         name: value
         for name, value in (
             ("least", least), ("step", step), ("k", k), ("beta", beta), ("rounds", rounds), ("rule", rule),
             ("alpha", _alpha(alpha)), ("coin", coin or None),
-            ("labels", None if labels is None else [label.strip() for label in labels.split(",")]),
+            ("labels", wanted),
         )
         if value is not None
     }  # fmt: skip
@@ -129,7 +141,7 @@ def ask(
     columns = [
         {"name": c.name, "unit": c.unit, "low": c.low, "high": c.high, "kind": c.kind} for c in batch.schema
     ]
-    told = put(node, token, batch.plain, columns, terms | {"seconds": seconds_of(deadline, "--deadline")})
+    told = put(node, token, batch.plain, columns, terms | {"seconds": waits})
     if out is not None:
         write_decisions(out, told)
     if json:
@@ -174,7 +186,7 @@ def believing(answers: str, believe: str, protocol: str, rows: int | None) -> di
     if protocol != COUNCIL and believe != "plurality":
         raise ValueError(f"give --believe or --protocol, not both: got {believe} and {protocol}")
     if rows is not None and believe != "peer-review":
-        raise ValueError("--rows must be given with --believe peer-review: nobody else shows any")
+        raise ValueError(f"--rows is for --believe peer-review: leave it out with --believe {believe}")
     terms: dict[str, Any] = {"answers": answers}
     if answers == "text":  # language models take their time, twice
         terms["window_share"] = MOST_WINDOW

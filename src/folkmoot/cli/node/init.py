@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from folkmoot.cli.node.words import ListenAt, RosterFile, option
+from folkmoot.cli.node.words import ListenAt, RosterFile, address_typed, option
 from folkmoot.cli.options import Json
 from folkmoot.cli.output import print_json, say
 
@@ -81,6 +81,11 @@ def init(
     taken = read_exported(folder) if folder.is_dir() else {}
     if model is None and "model" not in taken:
         raise ValueError("--model must name the model of the node: give --model FILE.skops, or FILE.onnx")
+    address_typed(listen, "--listen", any_port=True)
+    for each in address or []:
+        address_typed(each, "--address")
+    if holdout is not None and not holdout.is_file():
+        raise ValueError(f"--holdout must be a file of labelled rows: there is no {holdout}")
     names = None if label_map is None else _labels(label_map)
     schema = () if model is None else _schema(model, columns, names)
     running: dict[str, str] = {"roster": _seen_from(folder, roster)}

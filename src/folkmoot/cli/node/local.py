@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from folkmoot.cli.node.account_output import title_of
 from folkmoot.cli.node.ask import Believe, Protocol, believing
@@ -22,6 +22,7 @@ from folkmoot.cli.options import (
     Malicious,
     Seed,
     attack_option,
+    attack_typed,
 )
 from folkmoot.cli.output import print_json, print_table, progress_bars
 from folkmoot.node.durations import seconds_of
@@ -29,11 +30,13 @@ from folkmoot.node.durations import seconds_of
 if TYPE_CHECKING:
     from folkmoot.local.moot import LocalResult
 
+_ATTACK: Final = "wrong-votes"
+
 
 def local(
     nodes: Annotated[int, option("--nodes", "Members, each a process.", **INT)] = 7,
     malicious: Malicious = 0,
-    attack: Annotated[str, attack_option("{attacks on nodes}")] = "wrong-votes",
+    attack: Annotated[str | None, attack_option("{attacks on nodes}", _ATTACK)] = None,
     kill: Annotated[
         int,
         option("--kill", "How many members are killed while they vote.", panel=EXPERIMENT_PANEL, **INT),
@@ -55,8 +58,9 @@ def local(
     seed covers models, malicious members and votes; it does not cover the order in which real processes
     meet.
     """
-    from folkmoot.local.moot import LocalMoot, play
+    from folkmoot.local.moot import ATTACKS, LocalMoot, play
 
+    attack = attack_typed(attack, malicious, _ATTACK, ATTACKS)
     terms = believing("labels", believe, protocol, None) | {"seconds": seconds_of(deadline, "--deadline")}
     moot = LocalMoot(nodes, malicious, attack, kill, inputs, terms, seed)
     moot.check()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -118,11 +119,16 @@ def show(
     with opened(node, token) as at:
         told = _whole(at, motion)
         name = told["motion"]
+        missing = [each for each in why or [] if not 0 <= each < told["inputs"]]
+        if missing and told["inputs"]:
+            last = told["inputs"] - 1
+            raise ValueError(f"--why must be an input of the motion, 0 to {last}: got {missing[0]}")
         reasons = [at.why(name, each) for each in why or []]
         if certificate is not None:
             _write(certificate, at.certificate(name))
             say(
-                f"anybody with the roster can check it: folkmoot verify {certificate} --roster ROSTER.toml",
+                "anybody with the roster can check it: "
+                f"folkmoot verify {quote(str(certificate))} --roster ROSTER.toml",
                 error=True,
             )
         if page is not None:

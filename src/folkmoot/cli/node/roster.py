@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from folkmoot.cli.main import BAD_INPUT
 from folkmoot.cli.node.reached import opened
 from folkmoot.cli.node.words import Node, Token, option
 from folkmoot.cli.options import INT, Json
-from folkmoot.cli.output import new_file, print_json, print_table, say
+from folkmoot.cli.output import new_file, print_json, print_table, say, warn
 
 if TYPE_CHECKING:
     from folkmoot.node.membership.roster import Member, Roster
@@ -37,7 +38,7 @@ Lines = Annotated[
 ]
 Faults = Annotated[
     int | None,
-    option("--faults", "How many members may lie.", default="(n-1)/3", **INT),
+    option("--faults", "How many members may lie.", default="floor((n-1)/3)", **INT),
 ]
 
 
@@ -53,10 +54,15 @@ def make(
     The same file goes to all of them.
     """
     from folkmoot.node.membership.roster import Roster
+    from folkmoot.node.session.statement import most_faults
 
     if out.exists():
         raise ValueError(f"--out must be a new file: {out} is there; change it with folkmoot roster add")
-    roster = Roster(sorted(members_in(lines), key=lambda each: each.name), tolerated=faults)
+    members = sorted(members_in(lines), key=lambda each: each.name)
+    if faults is not None and not 0 <= faults <= most_faults(len(members)):
+        most = most_faults(len(members))
+        raise ValueError(f"--faults must be within 0..{most} with {len(members)} members: got {faults}")
+    roster = Roster(members, tolerated=faults)
     roster.write(out)
     _tell(f"wrote {out}", roster, json=json)
 
@@ -183,6 +189,10 @@ def sign(
     """
     new_file("--out", out)
     file = Path(proposal)
+    if not file.is_file() and not re.fullmatch("[0-9a-f]{4,64}", proposal):
+        raise ValueError(
+            f"PROPOSAL must be a file, or the first digits of a proposal (4 or more): there is no {proposal}"
+        )
     with opened(node, token) as at:
         told = at.sign(file.read_bytes() if file.is_file() else proposal)
     _tell_proposal(told, out or (file if file.is_file() else None), json=json)
@@ -246,7 +256,7 @@ def _tell(what: str, roster: Roster, *, json: bool) -> None:
     else:
         say(f"{what}: {summary_of(roster)}, digest {roster.digest[:16]}")
     for line in _shared_addresses(roster):
-        say(line, error=True)
+        warn(line)
 
 
 def _shared_addresses(roster: Roster) -> Iterator[str]:
@@ -257,7 +267,7 @@ def _shared_addresses(roster: Roster) -> Iterator[str]:
             members.setdefault(address, []).append(each.name)
     for address, names in members.items():
         if len(names) > 1:
-            yield f"warning: {', '.join(names)} have the same address {address}; only one is reached there"
+            yield f"{', '.join(names)} have the same address {address}; only one is reached there"
 
 
 def _tell_proposal(told: dict[str, Any], out: Path | None, *, json: bool) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any, Final
 
 import typer
 
 from folkmoot.cli.node.reached import client_of, opened
-from folkmoot.cli.node.words import Listen, Node, Roster, Token, bytes_of, option
+from folkmoot.cli.node.words import Listen, Node, Roster, Token, address_typed, bytes_of, option
 from folkmoot.cli.options import Json
 from folkmoot.cli.output import new_file, on_terminal, print_json, print_table, say
 
@@ -58,6 +59,8 @@ def run(
 
     if "://" in node:
         raise ValueError(f"--node must be the folder of a node on this machine: got {node}")
+    if listen is not None:
+        address_typed(listen, "--listen", any_port=True)
     if page_behind_tls is not None and page is None:
         raise ValueError("--page-behind-tls must be given with --page HOST:PORT: there is no page without it")
     given = Operation(
@@ -161,7 +164,10 @@ def audit(
     new_file("--out", out)
     with opened(node, token) as at:
         replace_file(out, at.audit())
-    say(f"wrote {out}: anybody with the roster can check it: folkmoot verify {out} --roster ROSTER.toml")
+    say(
+        f"wrote {out}: anybody with the roster can check it: "
+        f"folkmoot verify {quote(str(out))} --roster ROSTER.toml"
+    )
 
 
 def reload(node: Node = ".", token: Token = None, json: Json = False) -> None:

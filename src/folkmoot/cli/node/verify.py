@@ -50,7 +50,7 @@ def verify(
     from folkmoot.node.verifying import NAMES, Log, Motion, kind_of
     from folkmoot.node.verifying import verify as verified
 
-    new_file("--out", out)
+    new_file("--out", out, reads=(file, roster))
     data = file.read_bytes()
     if not roster.is_file():
         raise ValueError(f"--roster must name the roster of the moot: there is no {roster}")

@@ -47,6 +47,17 @@ ListenAlso = Annotated[
 ]
 
 
+def address_typed(text: str, option: str, *, any_port: bool = False) -> str:
+    """An address as it was typed; ValueError with the option if it is none."""
+    from folkmoot.node.membership.fields import parse_address
+
+    try:
+        parse_address(text, any_port=any_port)
+    except ValueError as error:
+        raise ValueError(f"{option}: {error}") from None
+    return text
+
+
 def bytes_of(text: str, option: str) -> int:
     """Bytes, 10MB at least; ValueError with what was typed."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(MB|GB|TB)\s*", text, re.IGNORECASE)

@@ -226,7 +226,8 @@ class Terms(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
             for name, default in _DEFAULTS.items():
                 if getattr(self, name) != default:
                     raise checks.ArgumentError(
-                        f"{{{name}}} is for a talk: give {{protocol}}, one of {{known!s}}, or leave it out",
+                        f"{{{name}}} is for protocols with rounds: "
+                        f"give {{protocol}}, one of {{known!s}}, or leave it out",
                         known=", ".join(PROTOCOLS),
                     )
             return

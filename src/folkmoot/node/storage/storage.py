@@ -311,7 +311,7 @@ class Storage:
             )
         raise ValueError(
             f"there is no motion {prefix!r} at this node: type 4 or more digits of its name, or 'last' "
-            "(folkmoot motions lists them)"
+            "(folkmoot motions list shows them)"
         )
 
     def knows(self, motion: bytes) -> bool:
@@ -347,11 +347,14 @@ class Storage:
         return b"" if row is None else bytes(row[0])
 
     def since(self, clock: float) -> Iterator[tuple[float, bytes, int]]:
-        """When motions were opened since then, their headers and sizes of moots, the oldest first."""
+        """When motions were opened since then, their headers and sizes of moots, the oldest first.
+
+        A damaged one is left out.
+        """
         query = "SELECT name, opened FROM motions WHERE opened > ? ORDER BY opened"
         for name, opened in self._db.all(query, clock):
             found = self._db.one("SELECT header, members FROM motions WHERE name = ?", name)
-            if found is not None:
+            if found is not None and name not in self.damaged:
                 yield opened, found[0], len(json.loads(found[1]))
 
     # The audit log

@@ -210,7 +210,7 @@ const Ask = (() => {
     form.append(...termsOf(state), put, html("div", { id: "asking", class: "asking", role: "status" }));
     const { columns } = state.access;
     const wants = columns.length ? `This node's model takes ${list(columns.map((column) => (column.unit ? `${column.name} (${column.unit})` : column.name)), 10)}.` : state.access.width ? `This node's model takes ${many(state.access.width, "column")}.` : "";
-    zone.append(html("label", { for: "file" }, [html("b", { text: "Drop a table here" }), ", or choose a file: CSV with a line an input and names in the first line. "]), choose);
+    zone.append(html("label", { for: "file" }, [html("b", { text: "Drop a table here" }), ", or choose a file: CSV with one line per input and names in the first line. "]), choose);
     fresh(where, [html("p", { class: "soft", text: `${wants} The inputs are shown to all participants. ${state.access.labels ? `Answers are ${list(state.access.labels, 8)}.` : ""}` }), zone, found, form, html("div", { id: "invited", role: "status" })]);
   }
 
