@@ -120,7 +120,9 @@ def cells(config: Config, seed: int) -> Plan:
 
 def result(config: Config, found: Any) -> CrowdsResult:
     """A line for each kind, the best rival in it."""
-    lines, mean, best = [], {GOLD: [], MAJORITY: [], DAWID_SKENE: []}, []
+    lines: list[Finding] = []
+    best: list[float] = []
+    mean: dict[str, list[float]] = {GOLD: [], MAJORITY: [], DAWID_SKENE: []}
     for kind, rows in found["kinds"].items():
         on = {each.rule: each.on for each in rows}
         for rule, values in mean.items():

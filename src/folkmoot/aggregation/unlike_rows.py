@@ -44,7 +44,7 @@ def unlike_rows(own: int, votes: Ints, score: Floats, holdout: Holdout) -> str |
 
     ``score`` (class, input) is how many of the others name each class, copies counted once.
     """
-    answer = most(score.T, score.any(axis=0), 1e-9).decision
+    answer = most(score.T, np.asarray(score.any(axis=0)), 1e-9).decision
     rows, answers = holdout.counts.sum(axis=1), np.bincount(answer[answer >= 0], minlength=holdout.classes)
     if not of_other_classes(rows, answers):
         return None
