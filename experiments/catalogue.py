@@ -24,6 +24,7 @@ MODULES: Final = {
     "design": "theory.design",
     "mechanism": "mechanism.beside",
     "ablation": "mechanism.ablation",
+    "crowds": "mechanism.crowds",
     "improve": "improvement.improve",
     "clusters": "clusters.agreed_clusters",
     "deceptive-member": "deceptive_member.moots",

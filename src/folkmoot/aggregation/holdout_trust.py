@@ -19,6 +19,7 @@ from folkmoot.aggregation.listening import Heard, ahead, likely, listen, tally
 from folkmoot.aggregation.numbers import weighted_middle, weights_by_errors
 from folkmoot.aggregation.own import Codes, Finals, judges_of, kind_of
 from folkmoot.aggregation.panel import PUBLIC
+from folkmoot.aggregation.unlike_rows import unlike_rows
 from folkmoot.arrays import Array, Bools, Floats
 from folkmoot.votes import NO_VOTE
 
@@ -31,7 +32,8 @@ class HoldoutTrust(OwnAggregation):
 
     A judge may use the rows of ``Known.rows`` that it owns, and public ones (owner -1). Of its rows it needs
     its own votes alone. If all rows are public, all judges know the same, and decide as with ``PeerReview``.
-    A judge that shares few inputs with most others takes the plurality. For numbers, votes of others on its
+    A judge that shares few inputs with most others takes the plurality. One whose rows are of other classes
+    than the inputs counts all alike, copies once. For numbers, votes of others on its
     rows are used, too, where it has asked for them.
 
     Examples
@@ -92,13 +94,17 @@ def _labels(table: Array, rows: Rows, judges: list[int], finals: Finals) -> None
     for judge in judges:
         mine = _own(rows, judge)
         holdout = Holdout.of(on_rows[judge, mine], truth[mine], codes.count)
-        weight = listen(judge, heard, holdout)
+        others = tally(cast, heard.voices_beside(judge), codes.count)
+        why = unlike_rows(judge, cast, others, holdout)
+        weight = listen(judge, heard, holdout) if why is None else heard.voices
         if isinstance(weight, str):
             finals.fall_back(judge, weight)
             continue
         score = tally(cast, weight, codes.count)
         chances = codes.spread(likely(judge, heard, holdout, weight, score), finals.classes)
         finals.hold(judge, codes.back(ahead(score, weight)), weight, chances)
+        if why is not None:
+            finals.fell_back[judge] = why
 
 
 def _numbers(table: Array, rows: Rows, judges: list[int], finals: Finals) -> None:

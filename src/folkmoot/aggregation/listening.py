@@ -71,6 +71,15 @@ class Heard:
         return copies(self.votes)
 
     @cached_property
+    def voices(self) -> Floats:
+        """(participant,): what each vote counts for if all are alike, and copies share one voice."""
+        return np.asarray((self.votes >= 0).any(axis=1) / np.bincount(self.copies)[self.copies])
+
+    def voices_beside(self, own: int) -> Floats:
+        """The same without a participant and its copies."""
+        return np.where(self.copies == self.copies[own], 0.0, self.voices)
+
+    @cached_property
     def alike(self) -> Floats:
         """(participant, participant): on how many inputs two agree."""
         return agreements(self.votes)
@@ -173,10 +182,9 @@ def _blended(own: int, heard: Heard, holdout: Holdout, base: Floats, *, refined:
 def _views(own: int, heard: Heard, holdout: Holdout, refined: Floats | None) -> Views:
     """What everybody's vote is worth, seen in each way that gives anybody a weight."""
     agreeing = by_agreement(own, heard, holdout)
-    voices = (np.diag(heard.both) > 0) / np.bincount(heard.copies)[heard.copies]
     # All alike are worth what they are on average by agreement, and the own vote decides between tied ones.
     worth = np.abs(agreeing).sum() or float(log_odds(holdout.accuracy, holdout.classes, doubt=_FIRM))
-    alike = voices * worth / voices.sum()
+    alike = heard.voices * worth / heard.voices.sum()
     alike[own] *= 1 + _TIE_BREAK
     views = {"alike": alike, "agreement": agreeing}
     if refined is not None:

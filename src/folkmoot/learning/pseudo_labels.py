@@ -7,7 +7,8 @@ inputs of all participants, mixed into the pool, whose labels stay with their ow
    nobody has less than 0, copies share one voice, and those that agree with each other on the pool as they do
    not on check rows have none: they recognise check rows, and spare them (``changed``);
 2. moves these weights by ridge regression on its own rows, strongly shrunk;
-3. scales what comes of it until the classes of the pool are as frequent as among its own rows (Sinkhorn);
+3. scales what comes of it until the classes of the pool are as frequent as among its own rows (Sinkhorn),
+   unless fewer of its own check rows are then right;
 4. announces that, reviews in the same way what all have announced, and announces again;
 5. takes the mean of what it then hears, by the weights of the second review.
 
@@ -369,8 +370,15 @@ def review(
     chances = softmax(sharp * scores, axis=1)
     if recipe.match:
         share = rows.counts + PSEUDO_COUNTS
-        chances = matched(chances, share / share.sum(), pool)
+        scaled = matched(chances, share / share.sum(), pool)
+        if _right(scaled, rows) >= _right(chances, rows):
+            chances = scaled
     return ReviewedPeers(chances, weights, None)
+
+
+def _right(chances: Floats, rows: OwnRows) -> int:
+    """How many of one's own check rows are answered right."""
+    return int((chances[rows.places].argmax(axis=1) == rows.labels).sum())
 
 
 def _by_ridge(features: Floats, base: Floats, labels: Ints) -> tuple[float, Floats, Floats]:
