@@ -30,7 +30,7 @@ def init(
         typer.Option(
             "--model",
             metavar="FILE",
-            help="The model: .skops, .onnx, or package.module:function from rows to labels.",
+            help="The model: .skops, .onnx, a .toml with a table for it, or package.module:function.",
             show_default="that of exported.toml in the folder",
         ),
     ] = None,
