@@ -26,6 +26,7 @@ from folkmoot.machine import EXTRAS, to_install
 from folkmoot.node.membership import identity
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.storage.storage import DATABASE, create_storage
+from folkmoot.texts.embedding import local_embedding
 from support.command import assert_refused, run
 from support.ports import held_port
 
@@ -141,6 +142,14 @@ def test_settings_that_are_no_policy_are_found(folder: Path) -> None:
     (found,) = broken(list(node_folder(folder)))
     assert found.what == "settings"
     assert "most_rounds" in found.note
+
+
+def test_the_embedding_that_chooses_texts_is_named(folder: Path) -> None:
+    assert "choice" not in [each.what for each in node_folder(folder)]
+    settings = folder / "node.toml"
+    settings.write_text(f'choose = "embedding"\n{settings.read_text()}')
+    (found,) = [each for each in node_folder(folder) if each.what == "choice"]
+    assert (found.state, found.note.endswith(local_embedding().words)) == ("ok", True)
 
 
 def test_broken_folders_and_ports_exit_with_1_and_say_what_to_type(folder: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from folkmoot.doctor.trying import tried
 from folkmoot.models.parsing import REFUSED
-from folkmoot.models.posting import NONSENSE, TOO_SLOW
+from folkmoot.models.posting import NONSENSE, TOO_SLOW, UNREACHED
 from folkmoot.models.remote import OTHER
 from folkmoot.node.service.models import Model, load_model
 from folkmoot.node.service.node_file import read_node_file
@@ -107,6 +107,30 @@ def test_nothing_that_a_service_says_ends_the_worker(
     assert found.worker is not None
     assert found.worker._child is not None  # the first one still
     found.worker.close()
+
+
+def test_an_asker_whose_service_is_down_still_gets_the_answer_of_the_others(tmp_path: Path) -> None:
+    with socket.socket() as taken:  # bound, and nobody listens
+        taken.bind(("127.0.0.1", 0))
+        folder = tmp_path / "north"
+        folder.mkdir()
+        (folder / "node.toml").write_text(
+            f'[model]\nkind = "openai"\nbase_url = "http://127.0.0.1:{taken.getsockname()[1]}/v1"\n'
+            'model = "m"\nlabels = ["benign", "malignant"]\nretries = 0\n'
+        )
+        down = loaded(folder, sandbox=False)
+        others = [model(lambda rows: ["malignant"] * len(rows))] * 3
+        moot = Moot([down, *others])
+        account = moot.play(moot.put(0, ROWS, labels=("benign", "malignant")))[0]
+    assert account.decisions == ["malignant"] * 3
+    assert account.refused == {"node000": UNREACHED}
+    assert down.usage["requests"] == len(ROWS), "one for each vote, and none to try it"
+
+
+def test_a_wrong_setting_is_one_line_that_names_its_table(tmp_path: Path, server: ScriptedServer) -> None:
+    folder = node_toml(tmp_path / "north", server, "right", 'timeout = "5"')
+    with pytest.raises(ValueError, match=r"^\[model\]: timeout must be a positive number of seconds: got"):
+        loaded(folder)
 
 
 @pytest.mark.parametrize("member", ["slow", "dripping"])

@@ -29,7 +29,7 @@ def init(
         str | None,
         option(
             "--model",
-            "The model: .skops, .onnx, or package.module:function from rows to labels.",
+            "The model: .skops, .onnx, a .toml with a table for it, or package.module:function.",
             "FILE",
             default="that of exported.toml in the folder",
         ),

@@ -170,9 +170,12 @@ class Asking:
         return whole, ""
 
     async def _try_model(self, batch: Batch, wanted: Wanted) -> None:
-        """A model that does not say which columns it takes is asked about one input."""
+        """A model that does not say which columns it takes is asked about one input.
+
+        A service is not: what it fails at may be over when it is asked for its votes, and a request costs.
+        """
         model, header = self._parts.own.model, wanted.header
-        if model.columns is not None:
+        if model.columns is not None or model.is_remote:
             return
         whole = batch.of_things or np.isfinite(batch.array[:1]).all()
         answered: asyncio.Future[Answered[Cast]] = asyncio.get_running_loop().create_future()

@@ -123,7 +123,10 @@ def _loaded(spec: str, allow: Sequence[str], trust_pickle: bool, hidden: Path | 
 def _behind_service(table: ModelTable, hidden: Path | None) -> Model:
     from folkmoot.node.service.remote import Remote
 
-    remote = Remote(table, hidden)
+    try:
+        remote = Remote(table, hidden)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"[model]: {error}") from None
     return Model(
         table.spec, remote.predict, labels=remote.labels, names=list(table.columns or ()),
         chances=None if remote.labels is None else remote.chances, worker=remote.worker, remote=remote,
