@@ -50,8 +50,8 @@ _FAR: Final = 2  # times the largest error with nobody lying: above it, lines le
 def table(study: Study, score: str | None = None) -> tuple[list[str], list[list[str]]]:
     """Header and rows: who answers, and its score for each number of malicious participants.
 
-    ``score`` is one of scikit-learn's; by default the accuracy or the error. Who could not be scored at all
-    is left out.
+    ``score`` is one of scikit-learn's; by default the accuracy or the error. Lines without any score are left
+    out.
     """
     rows = []
     for name in _names(study):
