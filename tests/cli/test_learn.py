@@ -308,3 +308,16 @@ def test_auto_says_what_it_took_and_is_kept(table: Path, tmp_path: Path) -> None
     assert "peer review 0." in line
     again = run("predict", out / "moot.skops", table)
     assert again.returncode == 0, again.stderr
+
+
+def test_who_could_not_be_scored_is_not_in_the_table(tmp_path: Path) -> None:
+    """Tested on one group: whole groups are left out by stacking, and none would be left."""
+    rows = [f"{i % 7},{i % 5},{'ny'[i % 7 > 3]}" for i in range(100)]
+    (tmp_path / "table.csv").write_text("\n".join(["age,clinic,ill", *rows]))
+    result = run(
+        "learn", tmp_path / "table.csv", "--target", "ill", "--group", "clinic", "--model", "tree",
+        "--malicious", 0, "--out", tmp_path / "out",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert "majority" in result.stdout
+    assert "stacking" not in result.stdout

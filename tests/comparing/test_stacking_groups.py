@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from folkmoot.comparing import compare
 from folkmoot.comparing.stacking import stacked, stacked_numbers
 
 
@@ -43,3 +44,9 @@ def test_one_group_teaches_nothing() -> None:
     sent, truth, who = patients(0)
     assert stacked_numbers(sent[:, :, None], truth[:, None], 0, groups=np.zeros_like(who)) is None
     assert stacked((sent > 0).astype(int), (truth > 0).astype(int), 2, 0, groups=np.zeros_like(who)) is None
+
+
+def test_a_report_says_why_there_is_no_stacking() -> None:
+    votes, truth = np.array([[0, 1, 1, 2], [1, 1, 1, 0], [0, 0, 1, 1]]), np.array([0, 1, 1, 2])
+    line = next(each for each in compare(votes, truth=truth, stacking=True).lines if each.name == "stacking")
+    assert (line.score, line.note) == (None, "needs more inputs of some class")

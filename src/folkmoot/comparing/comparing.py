@@ -581,7 +581,8 @@ def _stacking_line(
         )
         answers = None if answers is None else answers.reshape(right[judged].shape)
     if answers is None:
-        return Line("stacking", None, note=note)
+        few = "inputs of some class" if classes else "inputs"
+        return Line("stacking", None, note=f"needs more {few if whose is None else 'groups or ' + few}")
     return _line(
         metric, "stacking", metric.each(answers, right[judged]), right, judged, coverage=1.0, note=note
     )

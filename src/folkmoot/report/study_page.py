@@ -50,11 +50,14 @@ _FAR: Final = 2  # times the largest error with nobody malicious: above it, line
 def table(study: Study, score: str | None = None) -> tuple[list[str], list[list[str]]]:
     """Header and rows: who answers, and its score for each number of malicious participants.
 
-    ``score`` is one of scikit-learn's; by default the accuracy or the error.
+    ``score`` is one of scikit-learn's; by default the accuracy or the error. Lines without any score are left
+    out.
     """
     rows = []
     for name in _names(study):
         values = [_score(report, name, score) for report in study.reports]
+        if all(value is None for value in values):
+            continue
         shown = [_show(study, value) if score is None else _four(value) for value in values]
         rows.append([name, *shown])
     return ["malicious", *(str(count) for count in study.malicious)], rows

@@ -158,6 +158,27 @@ def test_25_members_fit_and_everybody_can_read_it(
         assert all(x >= 0 and x + each <= wide for x, _, each, _ in names)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1400, 400])
+def test_names_stand_beside_the_circles_of_a_small_moot(browser: Browser, tmp_path: Path, width: int) -> None:
+    played = Played(5, "north")
+    with running(played, tmp_path) as node, opened(browser, node.address, width=width) as page:
+        ready(page)
+        drawn = (
+            "all => all.map(each => each.getBoundingClientRect())"
+            ".map(box => [box.left, box.right, box.top, box.bottom])"
+        )
+        names, circles = (
+            page.locator(f"#ring {which}").evaluate_all(drawn) for which in ("text.outside", "circle.shape")
+        )
+        assert (len(names), len(circles)) == (5, 5)
+        for left, right, top, bottom in names:
+            assert not [
+                each for each in circles
+                if left < each[1] + 2 and each[0] < right + 2 and top < each[3] and each[2] < bottom
+            ]  # fmt: skip
+
+
 def _overlap(a: list[float], b: list[float]) -> bool:
     """Whether more than the space around two lines of text is shared."""
     apart = min(a[3], b[3]) * 0.75

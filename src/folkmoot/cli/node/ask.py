@@ -123,6 +123,8 @@ def ask(
     wanted = None if labels is None else [label.strip() for label in labels.split(",")]
     if wanted is not None and "" in wanted:
         raise ValueError(f"--labels must be names with commas between them, such as yes,no: got {labels!r}")
+    if rule is not None and answers in ("labels", "text"):
+        raise ValueError(f"--rule is for probabilities and numbers: with --answers {answers} take --believe")
     waits = seconds_of(deadline, "--deadline")
     if not waits:
         raise ValueError(f"--deadline must be longer than nothing, such as 30s: got {deadline!r}")

@@ -109,7 +109,7 @@ const Words = (() => {
   const NAMED = 48;
   // On a phone the drawing is narrow, so that its letters can be read.
   const WIDE = { wide: 640, high: 384, rx: 138, ry: 165, edge: 190, font: 14, letters: 16 };
-  const NARROW = { wide: 360, high: 384, rx: 66, ry: 165, edge: 84, font: 12, letters: 13 };
+  const NARROW = { wide: 360, high: 384, rx: 58, ry: 165, edge: 84, font: 12, letters: 13 };
   function names(dots, at, size, box) {
     const made = [];
     const middle = box.wide / 2;
