@@ -388,5 +388,5 @@ def test_labels_that_a_function_knows() -> None:
     model = Model("m:f", lambda rows: ["b"] * len(rows))
     model.know(["a", "b"])
     assert model.labels == ["a", "b"]
-    with pytest.raises(ValueError, match="labels of m:f must be among those of the model, a, b: got 'c'"):
+    with pytest.raises(ValueError, match="labels of m:f must be those of the model, a, b: got a, c"):
         model.know(["a", "c"])

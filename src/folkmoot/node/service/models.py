@@ -291,15 +291,14 @@ class Model:
         self.schema, self.columns = renamed, len(renamed)
 
     def know(self, labels: Sequence[str]) -> None:
-        """Say which labels it knows; ValueError if it knows one of them not."""
-        known = labels if self.labels is None else self.labels
-        strange = next((label for label in labels if label not in known), None)
-        if strange is not None:
-            raise ValueError(
-                f"labels of {self.spec} must be among those of the model, {', '.join(known)}: got {strange!r}"
-            )
+        """Say which labels it knows; ValueError if it says itself that these are others."""
         if self.labels is None:
             self.labels = self._columns = list(labels)
+        elif set(labels) != set(self.labels):
+            raise ValueError(
+                f"labels of {self.spec} must be those of the model, {', '.join(self.labels)}: got "
+                f"{', '.join(labels)}; leave them out, since the model knows them"
+            )
 
     def rename(self, names: Mapping[str, str]) -> None:
         """Give its labels the names that they have in the moot; several may have the same."""
