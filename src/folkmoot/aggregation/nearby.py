@@ -14,6 +14,7 @@ dynamic selection of classifiers (Cruz, Sabourin and Cavalcanti, Information Fus
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -67,6 +68,15 @@ class Nearby:
         """(input, class): what the rows of accepted owners make of each input, less 1/C."""
         return self._said("inputs", accepted)
 
+    @cached_property
+    def beside_others(self) -> Bools:
+        """(row,): whether another owner has a row as near as any other of its own."""
+        apart = self._between.copy()
+        np.fill_diagonal(apart, np.inf)
+        same = (self.owner[:, None] == self.owner) & (self.owner != PUBLIC)
+        nearest, own = (np.where(each, apart, np.inf).min(axis=1, initial=np.inf) for each in (~same, same))
+        return np.asarray(nearest <= own)
+
     def overall(self, accepted: Bools) -> Floats:
         """(participant,): what each counts for where no row is near, as shares of all."""
         there = self._there(accepted)
@@ -97,7 +107,7 @@ class Nearby:
                 self._memo[key] = self._answer(_kernel(apart), there, self.votes)
         return self._memo[key]
 
-    @property
+    @cached_property
     def _between(self) -> Floats:
         return self.space.between()
 

@@ -199,7 +199,7 @@ class Panel:
         if self.voters:
             from folkmoot.aggregation.widening import widened  # which knows panels
 
-            accepted, heard, known = widened(self, judge, accepted, allowed)
+            accepted, heard, known = widened(self, judge, accepted)
             linear, rows = self.rule(accepted, heard)
         owner = self.owner[rows]
         own = (owner == judge) | (owner == PUBLIC) if (owner == PUBLIC).any() else owner == judge
