@@ -163,6 +163,10 @@ class Panel:
         return {}
 
     @cached_property
+    def _reviews(self) -> dict[int, Review]:
+        return {}
+
+    @cached_property
     def _first(self) -> dict[bytes, Floats]:
         """Scores of all rows by first rules, by whose rows were accepted."""
         return {}
@@ -179,6 +183,11 @@ class Panel:
 
     def review(self, judge: int) -> Review:
         """Learn as a judge."""
+        if judge not in self._reviews:
+            self._reviews[judge] = self._review(judge)
+        return self._reviews[judge]
+
+    def _review(self, judge: int) -> Review:
         mine = np.arange(self.votes.shape[1]) == judge
         sure = int((self.owner == PUBLIC).sum() + (self.owner == judge).sum())
         if sure < 2:

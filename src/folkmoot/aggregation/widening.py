@@ -45,7 +45,7 @@ def widened(panel: Panel, judge: int, accepted: Bools) -> tuple[Bools, tuple[str
         if _borne_out(nearby, accepted, more):
             heard = _heard(panel, more)
             # Sites that are alike need nobody from afar, and false labels would join many true ones (-.14).
-            if NEARBY in heard:
+            if heard:
                 return more, heard, True
     return accepted, _heard(panel, accepted), False
 
