@@ -190,7 +190,10 @@ class PeerReview(OwnAggregation):
             raise ValueError("expert is for classes: leave it out for numbers")
         values, on_rows = (_without_gaps(each) for each in (table, rows.votes))
         truth = rows.truth.reshape(len(rows.truth), -1)
-        panel = NumberPanel(on_rows, truth, rows.owner, trim=(len(table) - 1) // 3)
+        there = self.local and known.inputs is not None
+        space = space_of(rows.inputs) if there else None
+        trim = (len(table) - 1) // 3
+        panel = NumberPanel(on_rows, truth, rows.owner, trim, space, known.inputs)
         for judge in judges_of(table, known).tolist():
             review = panel.review(judge)
             if review.why is not None:
