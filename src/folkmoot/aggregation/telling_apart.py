@@ -22,7 +22,7 @@ _CHANGE: Final = 0.05
 # fall by less.
 _FALL: Final = 0.1
 _FALL_ERRORS: Final = 3.0
-_FEWEST: Final = 4
+_FEWEST: Final = 5
 _ENOUGH: Final = 20
 # Inputs below which honest agreement differs too much from that on rows to tell anything.
 LEAST_BATCH: Final = 500

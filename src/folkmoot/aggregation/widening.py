@@ -28,8 +28,8 @@ _CONTRADICTED: Final = -1.0
 _ROUNDS: Final = 3
 # The same for votes: always wrong on ten rows of two classes is -3. At -2 honest regions are lost (-.01).
 _AGAINST: Final = -2.5
-# By how much less likely known rows may be (nats per row) if that is more than a standard error: what is known
-# of far regions blurs what is known of one's own. At 0 half of seven classes by region is lost (-.2).
+# By how much less likely known rows may be (nats per row), or a standard error if that is more: what is known
+# of far regions blurs what is known of one's own. At 0 a fourth of seven classes by region is lost.
 _WORSE: Final = 0.5
 _PART: Final = 1 << 22  # of votes (row, participant, class) at a time, 32 MiB
 # Standard errors by which unseen rows must be likelier with a further voter.
@@ -37,14 +37,14 @@ _BETTER: Final = 0.5
 _DOUBT: Final = 0.05  # of every forecast, so that no single row decides
 
 
-def widened(panel: Panel, judge: int, accepted: Bools) -> tuple[Bools, tuple[str, ...], bool]:
-    """The owners that a judge accepts, the voters that it hears, and whether its rows bear that out."""
+def widened(panel: Panel, accepted: Bools) -> tuple[Bools, tuple[str, ...], bool]:
+    """The owners accepted in the end, the voters heard, and whether rows accepted before bear that out."""
     nearby = panel.voters.get(NEARBY)
     if isinstance(nearby, Nearby):
         more = accepted | (_uncontradicted(nearby) & ~_against(nearby, accepted))
         if _borne_out(nearby, accepted, more):
             heard = _heard(panel, more)
-            # Sites that are alike need nobody from afar, and false labels would join many true ones (-.14).
+            # Sites that are alike need nobody from afar, and false labels would join many true ones.
             if heard:
                 return more, heard, True
     return accepted, _heard(panel, accepted), False
