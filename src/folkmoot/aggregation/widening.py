@@ -3,7 +3,7 @@
 A rule of one's own rows says nothing of far regions, which others know. So it accepts few owners there.
 Owners may then be accepted, too, against whom nothing speaks:
 
-1. Where rows of others are as near as its own, its labels are not worse than in a random order (z > -1).
+1. Its labels are not worse than in a random order (z > -1), by rows of others that are as near as its own.
 2. Its votes do not go against the rows that the judge accepted before (z > -2.5).
 3. With all of these the rows accepted before are not much less likely, each left out in turn.
 

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 ANSWERS: Final = ("labels", "probabilities", "numbers")
 _ALIKE: Final = (
-    "No group showed rows, so all votes count alike. With --believe auto each shows ten rows, and takes the rule "
-    "that these bear out, or its own model."
+    "No group showed rows, so all votes count alike. With --believe auto each shows ten rows and takes the "
+    "rule that these bear out, or its own model."
 )
 _DEFAULT: Final = "plurality; of probabilities pool, of numbers trimmed-mean"
 
