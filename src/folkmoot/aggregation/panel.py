@@ -167,6 +167,11 @@ class Panel:
         return {}
 
     @cached_property
+    def _widened(self) -> dict[bytes, tuple[Bools, tuple[str, ...], bool]]:
+        """Whom judges accept and hear in the end, by whom they accepted before."""
+        return {}
+
+    @cached_property
     def _first(self) -> dict[bytes, Floats]:
         """Scores of all rows by first rules, by whose rows were accepted."""
         return {}
@@ -208,7 +213,10 @@ class Panel:
         if self.voters:
             from folkmoot.aggregation.widening import widened  # which knows panels
 
-            accepted, heard, known = widened(self, accepted)
+            key = accepted.tobytes()
+            if key not in self._widened:
+                self._widened[key] = widened(self, accepted)
+            accepted, heard, known = self._widened[key]
             linear, rows = self.rule(accepted, heard)
         owner = self.owner[rows]
         own = (owner == judge) | (owner == PUBLIC) if (owner == PUBLIC).any() else owner == judge
