@@ -28,6 +28,7 @@ MODULES: Final = {
     "improve": "improvement.improve",
     "clusters": "clusters.agreed_clusters",
     "deceptive-member": "deceptive_member.moots",
+    "whom-to-believe": "believing.moots",
     "outlook": "outlook.favouring",
 }
 # Studies of what 0.3 does not have any more: talks guarded by learnt trust. Their results of 0.2 are kept.

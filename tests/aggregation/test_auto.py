@@ -10,6 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from folkmoot.aggregation import Auto, DawidSkene, Known, PeerReview, Rows
 from folkmoot.aggregation.aggregating import aggregate
+from folkmoot.aggregation.telling_apart import changed
 from folkmoot.arrays import Ints
 from folkmoot.learning.classifier import ConsensusClassifier
 from folkmoot.learning.regressor import ConsensusRegressor
@@ -35,6 +36,21 @@ def test_one_liar_of_five_that_spares_rows_wins_nothing(p: float) -> None:
         majority = (aggregate(votes).decision == truth).mean()
         lost.append(majority - (final.votes[1:] == truth).mean())
     assert max(lost) <= 0.01
+
+
+@pytest.mark.parametrize(("n", "liars"), [(5, 1), (7, 2)])
+def test_peer_review_tells_a_liar_that_spares_rows_among_few(n: int, liars: int) -> None:
+    gained = []
+    for seed in range(200, 206):
+        rows, votes, truth = voters(seed, n, 0.9, liars, on_rows=False)
+        final = PeerReview().final_votes(votes, Known(classes=2, rows=rows, judges=np.arange(liars, n)))
+        majority = (aggregate(votes).decision == truth).mean()
+        gained.append((final.votes[liars:] == truth).mean() - majority)
+        assert changed(rows.votes, votes[:, :19]) is None  # of so few inputs nothing is told
+        honest = changed(np.delete(rows.votes, range(liars), 0), np.delete(votes, range(liars), 0))
+        assert honest is None
+    assert min(gained) >= -0.01
+    assert np.mean(gained) > 0.01
 
 
 def test_it_takes_what_the_rows_bear_out() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from folkmoot.aggregation.aggregating import aggregate
 from folkmoot.aggregation.nearby import Nearby
 from folkmoot.aggregation.panel import centred
 from folkmoot.aggregation.space import Space, space_of
+from folkmoot.aggregation.widening import votes_z
 from folkmoot.arrays import Floats, Ints
 
 
@@ -51,6 +53,36 @@ def test_liars_gain_nothing_by_rows_of_their_own() -> None:
     final = PeerReview().final_votes(votes, known).votes[4:]
     honest = np.asarray(known.inputs)[:, 0] >= 4  # regions that an honest participant knows
     assert (final[:, honest] == truth[honest]).mean() > 0.8
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_eight_regions_with_ten_rows_are_enough(seed: int) -> None:
+    votes, truth, known = regions(seed, 8)
+    local = PeerReview().aggregate(votes, known).decision
+    everywhere = PeerReview(local=False).aggregate(votes, known).decision
+    assert (local == truth).mean() > 0.8
+    assert (local == truth).mean() > (everywhere == truth).mean() + 0.05
+
+
+def test_votes_that_go_against_labels_are_told_as_by_all_orders() -> None:
+    rng = np.random.default_rng(5)
+    truth, votes = rng.integers(0, 3, 6), centred(rng.integers(-1, 3, (4, 6)), 3)
+    votes[:, 3] = votes[:1, 3]  # always says the same
+    orders = np.array(list(permutations(truth.tolist())))
+    found = votes_z(votes, truth)
+    for j in range(4):
+        sums = votes[np.arange(6), j, orders].astype(np.float64).sum(axis=1)
+        now = float(votes[np.arange(6), j, truth].sum())
+        expected = (now - sums.mean()) / sums.std() if sums.std() > 1e-6 else 0.0
+        assert found[j] == pytest.approx(expected, abs=1e-5)
+
+
+def test_rows_are_beside_others_where_another_owner_is_as_near() -> None:
+    X = np.array([[0.0], [1.0], [1.5], [9.0], [10.0]])
+    owner = np.array([0, 0, 1, 1, 1])
+    votes = np.zeros((5, 2, 2), dtype=np.float32)
+    nearby = Nearby(votes, np.zeros(5, dtype=int), owner, 1.0, np.arange(2), Space(X), X, votes)
+    assert nearby.beside_others.tolist() == [False, True, True, False, False]
 
 
 def test_without_inputs_nothing_is_near() -> None:

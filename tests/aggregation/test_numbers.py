@@ -1,8 +1,11 @@
 """Peer review of numbers in a world whose truth is known: biased, noisy and useless peers, and liars."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from folkmoot.aggregation import Known, PeerReview, Rows
 from folkmoot.aggregation.numbers import NumberPanel, moved
 from folkmoot.aggregation.panel import PUBLIC
 from folkmoot.arrays import Floats, Ints
@@ -159,3 +162,36 @@ def test_nothing_to_learn_from() -> None:
     assert all(review.why is not None for review in reviews)
     with pytest.raises(ValueError, match="participant 2 has no rule: numbers of only 0 others"):
         reviews[2].estimate(answers)
+
+
+def _regions(seed: int, n: int = 12, batch: int = 300) -> tuple[Floats, Known, Floats]:
+    """Participant i knows numbers of [i, i + 1), shows ten, and is off elsewhere, each to another side."""
+    rng = np.random.default_rng([seed, 8])
+    owner = np.repeat(np.arange(n), 10)
+    where = np.concatenate([owner + rng.random(len(owner)), n * rng.random(batch)])
+    truth = rng.normal(size=len(where))
+    far = np.abs(np.floor(where) - np.arange(n)[:, None]) > 0
+    said = truth + np.where(far, rng.normal(size=far.shape), 0.1 * rng.normal(size=far.shape))
+    X, cut = where[:, None], len(owner)
+    rows = Rows(said[:, :cut], truth[:cut], owner, X[:cut])
+    return said[:, cut:], Known(rows=rows, inputs=X[cut:], judges=np.arange(n)), truth[cut:]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_those_who_know_a_region_count_more_there(seed: int) -> None:
+    table, known, truth = _regions(seed)
+    near, everywhere = (PeerReview(local=each).final_votes(table, known).votes for each in (True, False))
+    assert _off(near, truth) < 0.9 * _off(everywhere, truth)
+    kept = moved(table, (len(table) - 1) // 3)
+    assert (near >= kept.min(axis=0) - 1e-12).all()
+    assert (near <= kept.max(axis=0) + 1e-12).all()
+
+
+def test_inputs_that_say_nothing_change_nothing() -> None:
+    table, known, _ = _regions(0)
+    assert known.rows is not None
+    blind = replace(known, rows=replace(known.rows, inputs=None))
+    found, plain = (
+        PeerReview(local=each).final_votes(table, of).votes for each, of in ((True, blind), (False, known))
+    )
+    np.testing.assert_array_equal(found, plain)

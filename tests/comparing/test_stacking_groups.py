@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from folkmoot.comparing import compare
+from folkmoot import compare
 from folkmoot.comparing.stacking import stacked, stacked_numbers
 
 

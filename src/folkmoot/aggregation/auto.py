@@ -17,20 +17,29 @@ import numpy as np
 
 from folkmoot.aggregation.dawid_skene import DawidSkene
 from folkmoot.aggregation.holdout_trust import HoldoutTrust
-from folkmoot.aggregation.interface import Aggregation, FinalVotes, Kind, Known, OwnAggregation, Rows
+from folkmoot.aggregation.interface import (
+    Aggregation,
+    Answers,
+    FinalVotes,
+    Kind,
+    Known,
+    OwnAggregation,
+    Rows,
+)
 from folkmoot.aggregation.own import Finals, judges_of, kind_of, named
 from folkmoot.aggregation.panel import PUBLIC
 from folkmoot.aggregation.peer_review import PeerReview
 from folkmoot.aggregation.plurality import Plurality
 from folkmoot.aggregation.pool import Pool
 from folkmoot.aggregation.trimmed_mean import TrimmedMean
-from folkmoot.arrays import Array, Floats, Ints
+from folkmoot.arrays import Array, Bools, Floats, Ints
 from folkmoot.votes import NO_VOTE
 
 _FOLDS: Final = 5  # of the rows, left out in turn
+_INPUTS: Final = 50  # fewer do not tell holdout trust who agrees with whom
 _LEAST: Final = 20  # rows; with fewer everybody is counted alike
-# Standard errors by which a later candidate must be better. With half of one a liar of five that answers rows
-# rightly is believed more often; with two, gains of .03 on a hundred rows are left.
+# Standard errors by which a later candidate must be better: none, half of one and one are alike; with two,
+# gains of .03 on a hundred rows are left.
 _SURE: Final = 1.0
 # The same for numbers over a constant: with one, a third of moots of noise show something.
 _SHOWN: Final = 2.0
@@ -83,8 +92,7 @@ class Auto(OwnAggregation):
         held: dict[str, FinalVotes] = {}
         for name in set(choice.taken.values()):
             mine = np.array([j for j in judges.tolist() if choice.taken[j] == name])
-            rule = choice.candidates.get(name)
-            held[name] = _by(rule, table, replace(known, judges=mine, progress=None), choice)
+            held[name] = _by(name, table, replace(known, judges=mine, progress=None), choice)
         for judge in judges.tolist():
             found = held[choice.taken[judge]]
             weight = np.ones(len(table)) if found.weights is None else found.weights[judge]
@@ -97,22 +105,17 @@ class Auto(OwnAggregation):
     def likely_of_own(self, table: Array, known: Known, judge: int) -> Floats:
         """(input, class): how likely each class is for inputs of one judge's own kind.
 
-        One that had better not join goes by its own votes there.
+        One that had better not join goes by its own votes there; others mix these in, as with peer review.
         """
         choice = self._choose(table, replace(known, judges=np.array([judge])))
-        if choice.taken[judge] == "peer review" and judge not in choice.alone:
-            return PeerReview().likely_of_own(table, known, judge)
-        classes = Finals(table, choice.kind, known).classes
-        own = named(table[judge][None], choice.kind)[0]
         if judge in choice.alone:
-            sure = choice.alone[judge]
+            own = named(table[judge][None], choice.kind)[0]
+            classes, sure = Finals(table, choice.kind, known).classes, choice.alone[judge]
             likely = np.full((len(own), classes), (1 - sure) / max(classes - 1, 1))
             likely[np.arange(len(own)), np.maximum(own, 0)] = sure
             likely[own == NO_VOTE] = 1 / classes
             return likely
-        final = self.final_votes(table, replace(known, judges=np.array([judge])))
-        assert final.probabilities is not None  # noqa: S101
-        return np.asarray(final.probabilities[judge])
+        return PeerReview().likely_of_own(table, known, judge)
 
     def _choose(self, table: Array, known: Known) -> _Choice:
         rows = known.rows
@@ -123,11 +126,14 @@ class Auto(OwnAggregation):
             told = f"auto counts everybody alike: {many} rows are shown, and it needs {_LEAST} to choose"
             return _Choice(kind, _candidates(kind), dict.fromkeys(judges, _TOGETHER), {}, told)
         candidates = _candidates(kind)
-        losses = dict(_losses(candidates, kind, table, known, rows))
+        review: _Reviewed | None = None
+        if kind != "numbers" and not (rows.owner == PUBLIC).all():
+            review = _Reviewed(table, kind, known, rows)
+        losses = dict(_losses(candidates, kind, table, known, rows, review))
         taken: dict[int, str] = {}
         alone: dict[int, float] = {}
         for place, judge in enumerate(judges):
-            heard = _accepted(rows, losses, judge, place)
+            heard = _accepted(rows, losses, judge, place) if review is None else review.rows(judge)
             best = _best({name: loss[place, heard] for name, loss in losses.items()}, rows.owner[heard])
             taken[judge] = best
             mine = np.flatnonzero(rows.owner == judge)
@@ -136,7 +142,34 @@ class Auto(OwnAggregation):
             if len(mine) > 1 and _better(own, losses[best][place, mine], np.arange(len(mine))):
                 alone[judge] = float((1 - own).mean()) if kind != "numbers" else 1.0
         constant = _constant(rows) if kind == "numbers" else None
-        return _Choice(kind, candidates, taken, alone, _in_words(kind, losses, taken, judges), constant)
+        told = _in_words(kind, losses, taken, judges)
+        return _Choice(kind, candidates, taken, alone, told, constant, review)
+
+
+class _Reviewed:
+    """Peer review of a table: what each judge learns, and what it says of rows that its rule had not seen."""
+
+    def __init__(self, table: Array, kind: Kind, known: Known, rows: Rows) -> None:
+        self.rule, self._rows = PeerReview(), rows
+        self.asked = self.rule.asked(table, kind, known, rows, Finals(table, kind, known).classes)
+
+    def rows(self, judge: int) -> Ints:
+        """The rows whose labels a judge believes."""
+        review, _ = self.asked.unseen(judge)
+        return review.rows if len(review.rows) else np.flatnonzero(self._rows.owner == judge)
+
+    def losses(self, judge: int, otherwise: Floats) -> Floats:
+        """(row,): the losses on the rows that it believes; where it cannot tell those of a plurality."""
+        review, said = self.asked.unseen(judge)
+        if review.why is not None:
+            return otherwise
+        loss = otherwise.copy()
+        loss[review.rows] = said != self._rows.truth[review.rows]
+        return loss
+
+    def silent(self, judge: int) -> Bools | None:
+        """(participant,): who is not heard, as they answer inputs otherwise than rows."""
+        return None if self.asked.odd is None or self.asked.odd[judge] else self.asked.odd
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +182,7 @@ class _Choice:
     alone: dict[int, float]
     told: str
     constant: Floats | None = field(default=None)
+    review: _Reviewed | None = field(default=None)
 
 
 def _candidates(kind: Kind) -> dict[str, Aggregation]:
@@ -167,21 +201,35 @@ def _candidates(kind: Kind) -> dict[str, Aggregation]:
 
 
 def _losses(
-    candidates: Mapping[str, Aggregation], kind: Kind, table: Array, known: Known, rows: Rows
+    candidates: Mapping[str, Aggregation],
+    kind: Kind,
+    table: Array,
+    known: Known,
+    rows: Rows,
+    review: _Reviewed | None,
 ) -> Iterator[tuple[str, Floats]]:
     """Each candidate's losses on rows that it has not seen."""
     judges = judges_of(table, known)
     fold = _folds(rows)
+    together: Floats = np.zeros((len(judges), len(rows.owner)))
     if kind == "numbers":
         guess = np.stack([_constant(_some(rows, fold != part)) for part in range(_FOLDS)])[fold]
         yield _CONSTANT, np.tile(_loss_of(kind, guess, rows.truth), (len(judges), 1))
     for name, rule in candidates.items():
+        if review is not None and isinstance(rule, PeerReview):
+            yield name, np.stack([review.losses(j, together[i]) for i, j in enumerate(judges.tolist())])
+            continue
         said: Array = np.zeros((len(judges), *rows.votes.shape[1 : 2 if kind != "numbers" else None]))
         if not isinstance(rule, OwnAggregation):
-            decided = rule.aggregate(rows.votes, Known(classes=known.classes)).decision
-            said[:] = decided
+            both = np.concatenate([rows.votes, table], axis=1)
+            by_all = rule.aggregate(both, Known(classes=known.classes)).decision[: len(rows.owner)]
+            said[:] = by_all
+            odd = None if review is None else review.asked.odd
+            if odd is not None:
+                few = rule.aggregate(_without(both, odd), Known(classes=known.classes)).decision
+                said[~odd[judges]] = few[: len(rows.owner)]
         elif isinstance(rule, HoldoutTrust):
-            if table.shape[1] < 50:
+            if table.shape[1] < _INPUTS:
                 continue
             both = np.concatenate([table, rows.votes], axis=1)
             for half in range(2):
@@ -200,25 +248,43 @@ def _losses(
                     inputs=None if rows.inputs is None else _inputs(rows.inputs, out),
                     progress=None,
                 )
-                # A forest would be fitted anew for each fold and judge; what it brings is judged inside.
-                quick = replace(rule, expert=None) if isinstance(rule, PeerReview) else rule
-                said[:, out] = quick.final_votes(rows.votes[:, out], train).votes[judges]
-        yield name, _loss_of(kind, said, rows.truth)
+                said[:, out] = rule.final_votes(rows.votes[:, out], train).votes[judges]
+        loss = _loss_of(kind, said, rows.truth)
+        if name == _TOGETHER:
+            together = loss
+        yield name, loss
 
 
-def _by(rule: Aggregation | None, table: Array, known: Known, choice: _Choice) -> FinalVotes:
-    """Final votes by one candidate; public ones give all judges the same."""
+def _without(table: Array, who: Bools) -> Array:
+    """The table without the votes of these."""
+    less = table.copy()
+    less[who] = np.nan if table.dtype.kind == "f" else NO_VOTE
+    return less
+
+
+def _by(name: str, table: Array, known: Known, choice: _Choice) -> FinalVotes:
+    """Final votes by one candidate; public ones give all judges that hear the same participants the same."""
+    rule, review = choice.candidates.get(name), choice.review
     finals = Finals(table, choice.kind, known)
+    if isinstance(rule, PeerReview) and review is not None:
+        review.rule.decide(review.asked, judges_of(table, known), finals)
+        return finals.done()
     if isinstance(rule, OwnAggregation):
         return rule.final_votes(table, known)
     everybody = np.ones(len(table))
+    answers: dict[bool, Answers] = {}
     for judge in judges_of(table, known).tolist():
         if rule is None and choice.constant is not None:
             finals.hold(judge, np.broadcast_to(choice.constant, table.shape[1:]), everybody)
         elif rule is not None:
-            answers = rule.aggregate(table, replace(known, rows=None))
-            likely = None if choice.kind == "numbers" else answers.probabilities(finals.classes)
-            finals.hold(judge, answers.decision, everybody, likely)
+            silent = None if review is None else review.silent(judge)
+            key = silent is None
+            if key not in answers:
+                heard = table if silent is None else _without(table, silent)
+                answers[key] = rule.aggregate(heard, replace(known, rows=None))
+            likely = None if choice.kind == "numbers" else answers[key].probabilities(finals.classes)
+            weight = everybody if silent is None else everybody * ~silent
+            finals.hold(judge, answers[key].decision, weight, likely)
     return finals.done()
 
 
@@ -242,8 +308,11 @@ def _best(losses: Losses, owner: Ints) -> str:
     names = list(losses)
     best = names[0]
     for name in names[1:]:
-        sure = _SHOWN if best == _CONSTANT else _SURE
-        if _better(losses[name], losses[best], owner, sure):
+        if _CONSTANT in losses and best != _CONSTANT:  # it keeps within the honest range by itself
+            better = bool(losses[name].mean() < losses[best].mean())
+        else:
+            better = _better(losses[name], losses[best], owner, _SHOWN if best == _CONSTANT else _SURE)
+        if better:
             best = name
     return best
 

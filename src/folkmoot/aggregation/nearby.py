@@ -14,6 +14,7 @@ dynamic selection of classifiers (Cruz, Sabourin and Cavalcanti, Information Fus
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -27,11 +28,11 @@ from folkmoot.arrays import Bools, Features, Floats, Ints, Singles
 # region and shows ten rows; three to six are alike.
 _NEAREST: Final = 5
 # Rows that speak for the accuracy on all rows, beside those nearby: one to three are alike.
-_OVERALL: Final = 2.0
+OVERALL: Final = 2.0
 # Rows at chance that speak for every accuracy on all rows.
 _CHANCE: Final = 4.0
 _FIRM: Final = 0.02  # nobody is believed, or disbelieved, beyond 1 - this
-_CELLS: Final = 1 << 22  # of distances (input, row) at a time, 32 MiB
+CELLS: Final = 1 << 22  # of distances (input, row) at a time, 32 MiB
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +68,15 @@ class Nearby:
         """(input, class): what the rows of accepted owners make of each input, less 1/C."""
         return self._said("inputs", accepted)
 
+    @cached_property
+    def beside_others(self) -> Bools:
+        """(row,): whether another owner has a row as near as any other of its own."""
+        apart = self._between.copy()
+        np.fill_diagonal(apart, np.inf)
+        same = (self.owner[:, None] == self.owner) & (self.owner != PUBLIC)
+        nearest, own = (np.where(each, apart, np.inf).min(axis=1, initial=np.inf) for each in (~same, same))
+        return np.asarray(nearest <= own)
+
     def overall(self, accepted: Bools) -> Floats:
         """(participant,): what each counts for where no row is near, as shares of all."""
         there = self._there(accepted)
@@ -77,7 +87,7 @@ class Nearby:
         """(input, participant): the log-odds that each has near some of the inputs."""
         there = self._there(accepted)
         apart = places_in(self.space, self.inputs, some)
-        return self._weights(_kernel(np.where(there, apart, np.inf)), there)
+        return self._weights(kernel(np.where(there, apart, np.inf)), there)
 
     def _there(self, accepted: Bools) -> Bools:
         return np.asarray((self.owner == PUBLIC) | accepted[self.owner])
@@ -94,20 +104,20 @@ class Nearby:
                 same[self.owner == PUBLIC] = False
                 np.fill_diagonal(same, True)
                 apart[same] = np.inf
-                self._memo[key] = self._answer(_kernel(apart), there, self.votes)
+                self._memo[key] = self._answer(kernel(apart), there, self.votes)
         return self._memo[key]
 
-    @property
+    @cached_property
     def _between(self) -> Floats:
         return self.space.between()
 
     def _on_inputs(self, there: Bools) -> Singles:
-        step = max(1, _CELLS // max(len(self.owner), 1))
+        step = max(1, CELLS // max(len(self.owner), 1))
         parts = [self.table[:0, 0]]
         for start in range(0, len(self.table), step):
             some = slice(start, min(start + step, len(self.table)))
             apart = np.where(there, places_in(self.space, self.inputs, some), np.inf)
-            parts.append(self._answer(_kernel(apart), there, self.table[some]))
+            parts.append(self._answer(kernel(apart), there, self.table[some]))
         return np.concatenate(parts)
 
     def _weights(self, kernel: Floats, there: Bools) -> Floats:
@@ -119,7 +129,7 @@ class Nearby:
         overall = ((right * there[:, None]).sum(axis=0) + _CHANCE / classes) / (
             (cast * there[:, None]).sum(axis=0) + _CHANCE
         )
-        accuracy = (kernel @ right + _OVERALL * overall) / (kernel @ cast + _OVERALL)
+        accuracy = (kernel @ right + OVERALL * overall) / (kernel @ cast + OVERALL)
         if self.kept < 1:  # labels told at random hide how often they were right
             other = (1 - self.kept) / (classes - 1)
             accuracy = (accuracy - other) / (self.kept - other)
@@ -133,7 +143,7 @@ class Nearby:
         return np.asarray(likely - 1 / likely.shape[1], dtype=np.float32)
 
 
-def _kernel(apart: Floats) -> Floats:
+def kernel(apart: Floats) -> Floats:
     """(input, row): weights by squared distances, infinite where a row does not count."""
     nearest = min(_NEAREST, apart.shape[1])
     width = np.partition(apart, nearest - 1, axis=1)[:, nearest - 1 : nearest]

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
+from folkmoot.aggregation.nearby import CELLS, OVERALL, kernel
 from folkmoot.aggregation.panel import PUBLIC
 from folkmoot.aggregation.ridge import Linear, fit
+from folkmoot.aggregation.space import Space, places_in
 from folkmoot.arrays import Bools, Floats, Ints
 
 # Times the usual error of a rule on an owner's rows, from which these are left out: without, stretched or
@@ -29,6 +31,9 @@ _LEAST_ROWS: Final = 5  # of others: of fewer nothing is learnt
 # The weight of a participant is this power of its inverse squared error. Two is better where nobody lies
 # (8% of the error), one lets far-away numbers in (+19%).
 _POWER: Final = 4.0
+_LEAST_ERROR: Final = 1e-3  # squared, in usual errors: nobody is all of an answer
+# Standard errors by which unseen rows must be nearer with what the nearest rows say.
+_BETTER: Final = 0.5
 # Rows for which a typical error is taken to have been seen already: without, luck on a few rows makes one
 # participant all (+20% of the error).
 _PRIOR: Final = 3.0
@@ -42,6 +47,8 @@ class NumberReview:
     accepted: Bools
     linear: Linear | None
     why: str | None
+    shares: tuple[float, float] = (1.0, 0.0)
+    """Of the rule, and of what the nearest rows say."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +59,8 @@ class NumberPanel:
     truth: Floats  # (row, output), as the owner says
     owner: Ints  # (row,); -1 for public rows. What owners answer to their own rows does not count
     trim: int  # how many may lie
+    space: Space | None = None  # how far rows are apart, where that is known
+    inputs: Any = None
 
     @cached_property
     def rows_of(self) -> list[Ints]:
@@ -88,6 +97,59 @@ class NumberPanel:
         """Rules by the rows that they were learnt from: many judges learn the same."""
         return {}
 
+    def _nearby(self, accepted: Bools, apart: Floats, values: Floats, heard: Bools) -> Floats:
+        """(input, output): numbers by the inverse squared errors on the nearest rows of accepted owners.
+
+        ``apart`` (input, row) is how far each row is. As for classes an error nearby is shrunk to that on all
+        rows, and owners' numbers on their own rows count: their models have not seen these.
+        """
+        there = self._rows(accepted)
+        near = kernel(apart[:, there])
+        missed = (((self.answers - self.truth) / self._usual) ** 2).mean(axis=2)[:, there]
+        overall = missed.mean(axis=1)
+        error = (near @ missed.T + OVERALL * overall) / (near.sum(axis=1, keepdims=True) + OVERALL)
+        weights = np.maximum(error, _LEAST_ERROR) ** -_POWER * heard
+        shares = weights / weights.sum(axis=1, keepdims=True)
+        return np.asarray(np.einsum("in,nio->io", shares, values, optimize=True))
+
+    def _near_inputs(self, accepted: Bools, values: Floats, heard: Bools) -> Floats:
+        if self.space is None:
+            raise ValueError("nothing is near without inputs")
+        step = max(1, CELLS // max(len(self.owner), 1))
+        parts = []
+        for start in range(0, values.shape[1], step):
+            some = slice(start, min(start + step, values.shape[1]))
+            apart = places_in(self.space, self.inputs, some)
+            parts.append(self._nearby(accepted, apart, values[:, some], heard))
+        return np.concatenate(parts)
+
+    def _shares(self, accepted: Bools, linear: Linear) -> tuple[float, float]:
+        """What mixes the rule with what the nearest rows say, if rows that neither has seen bear that out."""
+        if self.space is None:
+            return 1.0, 0.0
+        rows = self._rows(accepted)
+        key = accepted.tobytes()
+        if key not in self._mixed:
+            apart = self.space.between()
+            np.fill_diagonal(apart, np.inf)
+            everybody = np.ones(len(self.answers), dtype=np.bool_)
+            near = self._nearby(accepted, apart[rows], self.answers[:, rows], everybody)
+            unseen = linear.unseen.reshape(len(rows), -1)
+            target, local = ((each - self._centre) / self._usual for each in (self.truth[rows], near))
+            from scipy.optimize import nnls  # heavy, and public aggregations do without
+
+            both = nnls(np.stack([unseen.ravel(), local.ravel()], axis=1), target.ravel())[0]
+            gain = ((unseen - target) ** 2).mean(axis=1) - (
+                (both[0] * unseen + both[1] * local - target) ** 2
+            ).mean(axis=1)
+            sure = gain.mean() > _BETTER * gain.std() / np.sqrt(len(gain))
+            self._mixed[key] = (float(both[0]), float(both[1])) if sure else (1.0, 0.0)
+        return self._mixed[key]
+
+    @cached_property
+    def _mixed(self) -> dict[bytes, tuple[float, float]]:
+        return {}
+
     def review(self, judge: int) -> NumberReview:
         """Learn as a judge."""
         accepted, linear = self._vetted(judge)
@@ -107,7 +169,8 @@ class NumberPanel:
             if worse.mean() > worse.std(ddof=1) / np.sqrt(len(mine)):
                 ratio = np.sqrt(missed.mean() / max(by_mean.mean(), 1e-12))
                 why_not = f"on its own {len(mine)} rows the rule is off by {ratio:.2f} of the mean answer"
-        return NumberReview(judge, accepted, linear, why_not)
+        shares = self._shares(accepted, linear)
+        return NumberReview(judge, accepted, linear, why_not if shares[1] == 0 else None, shares)
 
     def weight(self, review: NumberReview) -> Floats:
         """(participant,): how far the estimate moves when a number moves by 1, if nobody's is cut off."""
@@ -127,7 +190,13 @@ class NumberPanel:
         heard = ~self._unlike(review.judge, values)
         mean = kept[heard].mean(axis=0)
         apart = np.moveaxis(np.where(heard[:, None, None], kept - mean, 0.0), 0, -1)
-        return np.clip(self._scores(review.linear, apart, mean), kept.min(axis=0), kept.max(axis=0))
+        said = self._scores(review.linear, apart, mean)
+        if review.shares[1] > 0:
+            near = self._near_inputs(review.accepted, values, heard)
+            said = self._centre + sum(
+                share * (each - self._centre) for share, each in zip(review.shares, (said, near), strict=True)
+            )
+        return np.asarray(np.clip(said, kept.min(axis=0), kept.max(axis=0)))
 
     def _unlike(self, judge: int, values: Floats) -> Bools:
         """(participant,): who answers these inputs unlike rows."""

@@ -163,6 +163,15 @@ class Panel:
         return {}
 
     @cached_property
+    def _reviews(self) -> dict[int, Review]:
+        return {}
+
+    @cached_property
+    def _widened(self) -> dict[bytes, tuple[Bools, tuple[str, ...], bool]]:
+        """Whom judges accept and hear in the end, by whom they accepted before."""
+        return {}
+
+    @cached_property
     def _first(self) -> dict[bytes, Floats]:
         """Scores of all rows by first rules, by whose rows were accepted."""
         return {}
@@ -179,6 +188,11 @@ class Panel:
 
     def review(self, judge: int) -> Review:
         """Learn as a judge."""
+        if judge not in self._reviews:
+            self._reviews[judge] = self._review(judge)
+        return self._reviews[judge]
+
+    def _review(self, judge: int) -> Review:
         mine = np.arange(self.votes.shape[1]) == judge
         sure = int((self.owner == PUBLIC).sum() + (self.owner == judge).sum())
         if sure < 2:
@@ -199,7 +213,10 @@ class Panel:
         if self.voters:
             from folkmoot.aggregation.widening import widened  # which knows panels
 
-            accepted, heard, known = widened(self, judge, accepted, allowed)
+            key = accepted.tobytes()
+            if key not in self._widened:
+                self._widened[key] = widened(self, accepted)
+            accepted, heard, known = self._widened[key]
             linear, rows = self.rule(accepted, heard)
         owner = self.owner[rows]
         own = (owner == judge) | (owner == PUBLIC) if (owner == PUBLIC).any() else owner == judge

@@ -18,7 +18,7 @@ from folkmoot.aggregation.interface import FinalVotes, Kind, Known, OwnAggregati
 from folkmoot.aggregation.nearby import Nearby
 from folkmoot.aggregation.numbers import NumberPanel
 from folkmoot.aggregation.own import Codes, Finals, judges_of, kind_of, named
-from folkmoot.aggregation.panel import PUBLIC, Panel, Voter, centred
+from folkmoot.aggregation.panel import PUBLIC, Panel, Review, Voter, centred
 from folkmoot.aggregation.space import space_of
 from folkmoot.aggregation.telling_apart import changed
 from folkmoot.arrays import Array, Bools, Features, Floats, Ints
@@ -127,16 +127,19 @@ class PeerReview(OwnAggregation):
         finals = Finals(table, kind, known)
         if rows is None or not len(rows.owner):
             return finals.plain.probabilities(finals.classes)
-        asked = self._asked(table, kind, known, rows, finals.classes)
+        asked = self.asked(table, kind, known, rows, finals.classes)
         heard = asked.panel_of(judge)
         likely = heard.likely_of_own(heard.review(judge), judge, asked.inputs)
         return asked.codes.spread(likely, finals.classes)
 
     def _classes(self, table: Array, kind: Kind, known: Known, rows: Rows, finals: Finals) -> None:
-        asked = self._asked(table, kind, known, rows, finals.classes)
+        self.decide(self.asked(table, kind, known, rows, finals.classes), judges_of(table, known), finals)
+
+    def decide(self, asked: Asked, judges: Ints, finals: Finals) -> None:
+        """Let judges learn and hold final votes."""
         codes = asked.codes
         held: dict[tuple[bool, bytes], tuple[Ints, Floats, Floats]] = {}  # alike for all who accept the same
-        for judge in judges_of(table, known).tolist():
+        for judge in judges.tolist():
             heard = asked.panel_of(judge)
             review = heard.review(judge)
             if review.why is not None:
@@ -150,7 +153,8 @@ class PeerReview(OwnAggregation):
                 held[key] = codes.back(votes), heard.weight(review), likely
             finals.hold(judge, *held[key])
 
-    def _asked(self, table: Array, kind: Kind, known: Known, rows: Rows, classes: int) -> _Asked:
+    def asked(self, table: Array, kind: Kind, known: Known, rows: Rows, classes: int) -> Asked:
+        """A table of classes as judges meet it, before any has learnt."""
         whole = classes if kind == "probabilities" or rows.kept < 1 else None
         said, shown = named(table, kind), named(rows.votes, kind)
         codes = Codes(said, shown, rows.truth, all_of=whole)
@@ -162,7 +166,7 @@ class PeerReview(OwnAggregation):
         panel = Panel(on_rows, truth, rows.owner, rows.kept)
         panel = replace(panel, voters=self._voters(panel, on_inputs, known, rows))
         odd = changed(codes.of(shown), codes.of(said))
-        return _Asked(panel, codes, on_inputs, odd, None if odd is None else panel.deaf_to(odd))
+        return Asked(panel, codes, on_inputs, odd, None if odd is None else panel.deaf_to(odd))
 
     def _voters(self, panel: Panel, on_inputs: Features, known: Known, rows: Rows) -> dict[str, Voter]:
         """Who is heard beside the participants, if unseen rows bear it out."""
@@ -186,7 +190,10 @@ class PeerReview(OwnAggregation):
             raise ValueError("expert is for classes: leave it out for numbers")
         values, on_rows = (_without_gaps(each) for each in (table, rows.votes))
         truth = rows.truth.reshape(len(rows.truth), -1)
-        panel = NumberPanel(on_rows, truth, rows.owner, trim=(len(table) - 1) // 3)
+        there = self.local and known.inputs is not None and rows.inputs is not None
+        space = space_of(rows.inputs) if there else None
+        trim = (len(table) - 1) // 3
+        panel = NumberPanel(on_rows, truth, rows.owner, trim, space, known.inputs)
         for judge in judges_of(table, known).tolist():
             review = panel.review(judge)
             if review.why is not None:
@@ -197,7 +204,7 @@ class PeerReview(OwnAggregation):
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
+class Asked:
     """A table of classes as judges meet it."""
 
     panel: Panel
@@ -211,6 +218,14 @@ class _Asked:
         if self.odd is None or self.without is None or self.odd[judge]:
             return self.panel
         return self.without
+
+    def unseen(self, judge: int) -> tuple[Review, Ints]:
+        """The review of a judge, and the classes that rules say of its rows without having seen them."""
+        heard = self.panel_of(judge)
+        review = heard.review(judge)
+        if not len(review.rows):
+            return review, review.rows
+        return review, self.codes.back(heard.unseen(review).argmax(axis=1))
 
 
 def _without_gaps(values: Floats) -> Floats:

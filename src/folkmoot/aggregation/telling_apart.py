@@ -17,6 +17,13 @@ _GAP: Final = 4.5
 _CHANGE_GAP: Final = 6.0
 # By how much agreement within one side must have changed more than within the other.
 _CHANGE: Final = 0.05
+# By how much more than the median participant's the agreement of a few with all others must fall from rows to
+# inputs, also in standard errors, with so many participants, and rows and inputs: honest ones of unlike sites
+# fall by less.
+_FALL: Final = 0.1
+_FALL_ERRORS: Final = 3.0
+_FEWEST: Final = 5
+_ENOUGH: Final = 20
 # Inputs below which honest agreement differs too much from that on rows to tell anything.
 LEAST_BATCH: Final = 500
 
@@ -94,7 +101,7 @@ def changed(on_rows: Ints, on_inputs: Ints) -> Bools | None:
     """
     n = len(on_rows)
     if n < 2 * _LEAST or on_inputs.shape[1] <= LEAST_BATCH:
-        return None
+        return _fallen(on_rows, on_inputs)
     change = _rates(on_inputs) - _rates(on_rows)
     np.fill_diagonal(change, 0.0)
     level = change.sum(axis=1) / (n - 1)
@@ -111,6 +118,26 @@ def changed(on_rows: Ints, on_inputs: Ints) -> Bools | None:
     if abs(one - other) <= _CHANGE:
         return None
     return side if one > other else ~side
+
+
+def _fallen(on_rows: Ints, on_inputs: Ints) -> Bools | None:
+    """(participant,): fewer than a third, whose agreement with the others falls far more than is usual.
+
+    So a few liars among few participants are told, or with few inputs, if they lie on most of these.
+    """
+    if len(on_rows) < _FEWEST or min(on_rows.shape[1], on_inputs.shape[1]) < _ENOUGH:
+        return None
+    shares, errors = [], np.zeros(len(on_rows))
+    for named in (on_rows, on_inputs):
+        with_others = _rates(named)
+        np.fill_diagonal(with_others, np.nan)
+        share = np.nanmedian(with_others, axis=1)  # which fewer than half cannot move far
+        shares.append(share)
+        errors += np.maximum(share * (1 - share), 1 / named.shape[1]) / named.shape[1]
+    fall = shares[0] - shares[1]
+    fall = fall - np.median(fall)
+    odd = (fall > _FALL) & (fall > _FALL_ERRORS * np.sqrt(errors))
+    return np.asarray(odd) if 0 < 3 * odd.sum() < len(odd) else None
 
 
 def _rates(named: Ints) -> Floats:

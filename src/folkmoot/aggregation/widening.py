@@ -1,13 +1,13 @@
 """Peer review with further voters: it may accept more owners, and chooses which voters to hear.
 
 A rule of one's own rows says nothing of far regions, which others know. So it accepts few owners there.
-Labels that nobody contradicts may then be accepted, too:
+Owners may then be accepted, too, against whom nothing speaks:
 
-1. Uncontradicted labels are not worse than in a random order (z > -1) by what other owners' nearest rows say.
-2. Together they must go with each other, and not against the judge's own rows (z > 0).
-3. They must predict the rows that it accepted before no worse than these alone.
+1. Its labels are not worse than in a random order (z > -1), by rows of others that are as near as its own.
+2. Its votes do not go against the rows that the judge accepted before (z > -2.5).
+3. With all of these the rows accepted before are not much less likely, each left out in turn.
 
-So a majority that lies is not let in: it contradicts the judge's rows, or rows that these bear out. A further
+A majority that lies is not let in: it contradicts the judge's rows, or rows that these bear out. A further
 voter, or a pair of them, is heard if rows that its rule had not seen are likelier by half a standard error.
 """
 
@@ -19,67 +19,92 @@ from typing import Final
 import numpy as np
 
 from folkmoot.aggregation.nearby import Nearby
-from folkmoot.aggregation.panel import PUBLIC, Panel, Review, log_chances, permutation_z
-from folkmoot.arrays import Bools, Floats, Ints
+from folkmoot.aggregation.panel import PUBLIC, Panel, Review, attainable, log_chances, permutation_z
+from folkmoot.arrays import Bools, Features, Floats, Ints
 
 NEARBY: Final = "nearby"
 # Deviations below chance from which labels are contradicted. At -.5 honest regions are lost (-.03).
 _CONTRADICTED: Final = -1.0
 _ROUNDS: Final = 3
-# How much better than in a random order all uncontradicted labels must go with each other, in deviations per
-# root of a row. Without, false labels of unlike sites are let in (-.04).
-_TOGETHER: Final = 0.2
-# Standard errors by which the judge's rows must be predicted worse for others to be left out.
-_WORSE: Final = 1.0
+# The same for votes: always wrong on ten rows of two classes is -3. At -2 honest regions are lost (-.01).
+_AGAINST: Final = -2.5
+# By how much less likely known rows may be (nats per row), or a standard error if that is more: what is known
+# of far regions blurs what is known of one's own. At 0 a fourth of seven classes by region is lost.
+_WORSE: Final = 0.5
+_PART: Final = 1 << 22  # of votes (row, participant, class) at a time, 32 MiB
 # Standard errors by which unseen rows must be likelier with a further voter.
 _BETTER: Final = 0.5
 _DOUBT: Final = 0.05  # of every forecast, so that no single row decides
 
 
-def widened(panel: Panel, judge: int, accepted: Bools, allowed: Bools) -> tuple[Bools, tuple[str, ...], bool]:
-    """The owners that a judge accepts, the voters that it hears, and whether its rows bear that out."""
+def widened(panel: Panel, accepted: Bools) -> tuple[Bools, tuple[str, ...], bool]:
+    """The owners accepted in the end, the voters heard, and whether rows accepted before bear that out."""
     nearby = panel.voters.get(NEARBY)
     if isinstance(nearby, Nearby):
-        more = accepted | _uncontradicted(nearby, allowed)
-        if _borne_out(nearby, judge, accepted, more):
+        more = accepted | (_uncontradicted(nearby) & ~_against(nearby, accepted))
+        if _borne_out(nearby, accepted, more):
             heard = _heard(panel, more)
-            # Sites that are alike need nobody from afar, and false labels would join many true ones (-.14).
-            if NEARBY in heard:
+            # Sites that are alike need nobody from afar, and false labels would join many true ones.
+            if heard:
                 return more, heard, True
     return accepted, _heard(panel, accepted), False
 
 
-def _uncontradicted(nearby: Nearby, allowed: Bools) -> Bools:
-    accepted = allowed
+def _uncontradicted(nearby: Nearby) -> Bools:
+    """(participant,): whose labels rows of others nearby do not contradict."""
+    many = nearby.votes.shape[1]
+    accepted = np.ones(many, dtype=np.bool_)
+    part = np.where(nearby.beside_others, nearby.owner, PUBLIC)
     for _ in range(_ROUNDS):
-        z = permutation_z(nearby.by_others(accepted), nearby.truth, nearby.owner, len(allowed))
-        before, accepted = accepted, allowed & (z > _CONTRADICTED)
+        z = permutation_z(nearby.by_others(accepted), nearby.truth, part, many)
+        before, accepted = accepted, z > _CONTRADICTED
         if (before == accepted).all():
             break
     return accepted
 
 
-def _borne_out(nearby: Nearby, judge: int, before: Bools, after: Bools) -> bool:
-    """Whether the judge's rows, and those that it accepted, speak for accepting more."""
-    owner, truth = nearby.owner, nearby.truth
-    own = (owner == judge) | (owner == PUBLIC)
-    said = nearby.by_others(after)
-    there = (owner == PUBLIC) | after[owner]
-    together = permutation_z(said, truth, np.where(there, 0, -1), 1)[0]
-    if together <= _TOGETHER * np.sqrt(there.sum()) or not _goes_with(said[own], truth[own]):
+def _against(nearby: Nearby, accepted: Bools) -> Bools:
+    """(participant,): whose votes go against the rows of accepted owners."""
+    known = _rows_of(nearby, accepted)
+    return np.asarray(votes_z(nearby.votes[known], nearby.truth[known]) < -attainable(-_AGAINST, len(known)))
+
+
+def votes_z(votes: Features, truth: Ints) -> Floats:
+    """(participant,): how much better votes (row, participant, class) go with labels than in a random order.
+
+    In deviations, as in ``permutation_z``; 0 for one that always says the same.
+    """
+    rows, many, classes = votes.shape
+    if rows < 2:
+        return np.zeros(many)
+    count = np.bincount(truth, minlength=classes)
+    found = []
+    step = max(1, _PART // (rows * classes))
+    for start in range(0, many, step):
+        said = votes[:, start : start + step].astype(np.float64)
+        column, row = said.mean(axis=0), said @ (count / rows)
+        centred = said - column + (row.mean(axis=0) - row)[:, :, None]
+        deviation = np.sqrt((centred**2 @ count).sum(axis=0) / (rows - 1))
+        trace = centred[np.arange(rows), :, truth].sum(axis=0)
+        found.append(np.divide(trace, deviation, out=np.zeros(len(trace)), where=deviation > 1e-6))
+    return np.concatenate(found)
+
+
+def _borne_out(nearby: Nearby, before: Bools, after: Bools) -> bool:
+    """Whether the rows that a judge accepted allow for accepting more."""
+    known = _rows_of(nearby, before)
+    if len(known) < 2:
         return False
-    known = np.flatnonzero((owner == PUBLIC) | before[owner])
-    change = _log_chances(said[known], truth[known]) - _log_chances(
-        nearby.by_others(before)[known], truth[known]
+    chances, were = (
+        _log_chances(nearby.on_rows(each)[known].astype(np.float64), nearby.truth[known])
+        for each in (after, before)
     )
-    return bool(change.mean() > -_WORSE * change.std() / np.sqrt(len(known)))
+    change = chances - were
+    return bool(change.mean() >= -max(_WORSE, float(change.std() / np.sqrt(len(known)))))
 
 
-def _goes_with(said: Floats, truth: Ints) -> bool:
-    """Whether labels are likelier than in a random order; of one class, than by chance."""
-    if len(np.unique(truth)) > 1:
-        return bool(permutation_z(said, truth, np.zeros(len(truth), dtype=np.int64), 1)[0] > 0)
-    return bool(_log_chances(said, truth).mean() > -np.log(said.shape[1]))
+def _rows_of(nearby: Nearby, accepted: Bools) -> Ints:
+    return np.flatnonzero((nearby.owner == PUBLIC) | accepted[nearby.owner])
 
 
 def _heard(panel: Panel, accepted: Bools) -> tuple[str, ...]:

@@ -45,6 +45,10 @@ if TYPE_CHECKING:
     from folkmoot.learning.regressor import ConsensusRegressor
 
 ANSWERS: Final = ("labels", "probabilities", "numbers")
+_ALIKE: Final = (
+    "No group showed rows, so all votes count alike. With --believe auto each shows ten rows and takes the "
+    "rule that these bear out, or its own model."
+)
 _DEFAULT: Final = "plurality; of probabilities pool, of numbers trimmed-mean"
 
 
@@ -198,6 +202,7 @@ def learn(
     else:
         print_learned(result, scores)
     say(
+        *([_ALIKE] if believe is None and protocol == COUNCIL else []),
         where,
         f"answers to the test rows: {folder / PREDICTIONS}",
         f"for new rows: folkmoot predict {folder / MOOT_FILE} NEW.csv, or in Python "
