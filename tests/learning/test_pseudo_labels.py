@@ -239,3 +239,18 @@ def test_liars_that_recognise_check_rows_and_spare_them_are_not_heard(since: int
     assert (agreed.labels[:6] == truth[pool]).mean() > 0.85
     assert (agreed.weights[:6, 6:] == 0).all() == (since in (0, 1))  # after that, weights are made
     assert (agreed.weights[:6, :6] > 0).mean() > 0.9
+
+
+def test_the_pool_is_not_matched_to_own_counts_where_own_rows_speak_against_it() -> None:
+    """Nine of ten own rows are of class 0, but all say with .6 which are not: matched, that would be lost."""
+    truth = np.array([0] * 9 + [1] + [0, 1] * 50)
+    votes = np.stack([np.where(np.eye(2)[truth] > 0, 0.6, 0.4)] * 3)
+    rows = OwnRows(np.arange(10), truth[:10], np.array([900.0, 100.0]))
+    pool = np.arange(10, 110)
+    found = reviewed(votes, 0, rows, pool, np.ones(3))
+    np.testing.assert_array_equal(found.answers[pool].argmax(axis=1), truth[10:])
+    fewer = OwnRows(
+        np.arange(9), truth[:9], np.array([900.0, 100.0])
+    )  # the row that spoke against it is gone
+    lost = reviewed(votes, 0, fewer, pool, np.ones(3)).answers[pool]
+    np.testing.assert_allclose(lost.mean(axis=0), [0.9, 0.1], atol=0.01)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from folkmoot.aggregation import Known, PeerReview, Rows
+from folkmoot.aggregation import Known, PeerReview, Rows, aggregate
 from folkmoot.node.ballots import NOTHING, levels_of, on_grid
 from folkmoot.node.own import Knowledge, OwnVotes, final_votes
 from folkmoot.node.review import ballots_of, first_ballot, mixed, own_rows
@@ -61,6 +61,22 @@ def test_a_track_record_tells_whom_to_believe() -> None:
     found = final_votes(asked, N, ME, table(asked, crowd(1, TRUTH)), known)
     assert found.why is None
     assert right(asked, found) > 0.97
+
+
+def test_a_specialist_counts_all_alike_and_copies_once() -> None:
+    """It knows two classes of four; three members know all, three copy one random answer."""
+    asked, rng = header(labels=("a", "b", "c", "d")), np.random.default_rng(4)
+    truth = rng.integers(0, 4, len(TRUTH))
+    votes = np.where(rng.random((N, len(truth))) < 0.9, truth, (truth + 1) % 4)
+    votes[ME] = np.where(truth < 2, votes[ME] % 2, rng.integers(0, 2, len(truth)))
+    votes[LIARS] = rng.integers(0, 4, len(truth))
+    rows = np.arange(40) % 2
+    found = final_votes(asked, N, ME, table(asked, votes), Knowledge(rows, rows))
+    assert found.why is not None
+    assert "of other classes than the inputs" in found.why
+    np.testing.assert_allclose(found.weights, [1, 1, 1, 1, 1 / 3, 1 / 3, 1 / 3])
+    plain = (aggregate(votes).decision == truth).mean()
+    assert (ballots_of(asked, 1).unpack(found.ballot) == truth).mean() > plain + 0.1
 
 
 @pytest.mark.parametrize("known", [False, True])

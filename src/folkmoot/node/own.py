@@ -111,6 +111,8 @@ def _decided(
         if me not in found.fell_back:
             return found, None
         reasons.append(f"holdout trust: {found.fell_back[me]}")
+        if found.weights is not None and (found.weights[me] != 1).any():  # copies count once
+            return found, "; ".join(reasons)
     found = _by_plurality(table, me, terms)
     return found, "; ".join(reasons) or _NOTHING
 
