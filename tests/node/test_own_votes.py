@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from folkmoot.aggregation import Known, PeerReview, Rows, aggregate
+from folkmoot import aggregate
+from folkmoot.aggregation import Known, PeerReview, Rows
 from folkmoot.node.ballots import NOTHING, levels_of, on_grid
 from folkmoot.node.own import Knowledge, OwnVotes, final_votes
 from folkmoot.node.review import ballots_of, first_ballot, mixed, own_rows
