@@ -99,8 +99,8 @@ def _without_rule(name: str) -> Patch:
     return _instead(gold, "MODELS", {each: model for each, model in MODELS.items() if each != name})
 
 
-def _no_trim(answers: Floats, truth: Floats, owner: Ints, trim: int) -> Any:  # noqa: ARG001
-    return numbers.NumberPanel(answers, truth, owner, trim=0)
+def _no_trim(answers: Floats, truth: Floats, owner: Ints, trim: int, *where: Any) -> Any:  # noqa: ARG001
+    return numbers.NumberPanel(answers, truth, owner, 0, *where)
 
 
 _views = listening._views
