@@ -188,6 +188,15 @@ def test_numbers_are_combined_by_those_who_gave_one() -> None:
     assert aggregate(table, TrimmedMean()).decision[:1] == pytest.approx([2.5])
 
 
+def test_labels_with_gaps_as_pandas_has_them_are_labels() -> None:
+    votes = [[0, -1, 1, 2], [0, 2, 1, -1], [1, 2, -1, 2]]
+    gaps = np.where(np.array(votes) < 0, np.nan, votes)
+    for rule in (Plurality(), DawidSkene()):
+        assert aggregate(gaps, rule).decision.tolist() == aggregate(votes, rule).decision.tolist()
+    with pytest.raises(ValueError, match="must be classes, or NaN"):
+        aggregate([[0.0, np.inf]], Plurality())
+
+
 @pytest.mark.parametrize(
     ("votes", "rule", "message"),
     [

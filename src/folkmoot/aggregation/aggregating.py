@@ -9,7 +9,7 @@ from folkmoot import checks
 from folkmoot.aggregation.interface import Aggregation, Answers, Kind, Known
 from folkmoot.aggregation.plurality import Plurality
 from folkmoot.arrays import Array
-from folkmoot.votes import check_truth, check_votes
+from folkmoot.votes import NO_VOTE, check_truth, check_votes
 
 
 def aggregate(
@@ -24,9 +24,9 @@ def aggregate(
     Parameters
     ----------
     votes : array-like
-        Each participant's answer to each input. Classes: integers 0..C-1, -1 for no vote, of shape
-        (participant, input). Probabilities: shape (participant, input, class), NaN for none. Numbers: shape
-        (participant, input) or (participant, input, d), NaN for none.
+        Each participant's answer to each input. Classes: integers 0..C-1, -1 or NaN for no vote, of
+        shape (participant, input). Probabilities: shape (participant, input, class), NaN for none.
+        Numbers: shape (participant, input) or (participant, input, d), NaN for none.
     aggregation : Aggregation, optional
         How: any class of ``folkmoot.aggregation``. Default: ``Plurality()``.
     truth : array-like of int, shape (input,), optional
@@ -79,6 +79,10 @@ def check_table(votes: npt.ArrayLike, rule: Aggregation, classes: int | None) ->
         ) from None
     kind = _kind(array, rule)
     if kind == "labels":
+        if array.dtype.kind == "f" and (np.isnan(array) | (array == np.trunc(array))).all():
+            if np.isinf(array).any():
+                raise ValueError("votes must be classes, or NaN where there is none: got an infinite one")
+            array = np.nan_to_num(array, nan=NO_VOTE).astype(np.int64)  # pandas has labels with gaps so
         if array.dtype.kind == "f":
             raise ValueError(
                 f"{type(rule).__name__} takes classes, integers: got numbers with decimals; for those take "
