@@ -241,6 +241,7 @@ def test_a_chunk_of_somebody_else_is_checked() -> None:
         b'[1]\n', b'["x",1]\n', b'[true,"x"]\n', b'[1,"x"]', b'[1e999,"x"]\n', b'{"a":1}\n',
         b'[[1],"x"]\n', b"\xff\n",
         b'[1,"' + b"x" * MOST_THING + b'"]\n', b"[" * 30_000 + b"\n", b"\n", b'[NaN,"x"]\n',
+        b"[" + b"9" * 400 + b',"x"]\n', b"[-" + b"9" * 400 + b',"x"]\n',
     ):  # fmt: skip
         with pytest.raises(ValueError, match=r"\w") as caught:
             unpacked(data, "records", schema)

@@ -8,6 +8,7 @@ values.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
@@ -26,6 +27,7 @@ MOST_FIELDS: Final = 1000
 Value: TypeAlias = str | bool | int | float | None
 Kind: TypeAlias = Literal["number", "text", "boolean"]
 
+_LARGEST: Final = sys.float_info.max
 _TEXT: Final = msgspec.json.Decoder(str)
 _RECORD: Final = msgspec.json.Decoder(list[str | bool | int | float | None])
 
@@ -83,7 +85,8 @@ def fits(value: Any, kind: str) -> bool:
         return isinstance(value, str)
     if kind == "boolean":
         return isinstance(value, bool)
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    # Neither NaN nor an integer that no float can hold.
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
 
 
 def texts_of(values: Sequence[Any], name: str) -> Array:
