@@ -15,7 +15,7 @@ import numpy as np
 
 from folkmoot.arrays import Array
 
-_PLAIN: Final = re.compile(r"[<>|][biuf][1248]")
+_PLAIN: Final = re.compile(r"[<>|](b1|[iu][1248]|f[248])")
 _TEXT: Final = 2000  # characters of the text of an error
 
 Reply = TypeVar("Reply")
