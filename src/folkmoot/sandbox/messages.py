@@ -69,8 +69,8 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
     text: str
 
     def __str__(self) -> str:
-        text = "".join(each if each.isprintable() else " " for each in self.text[:_TEXT])
-        return f"{self.kind:.80}: {text}" if text else f"{self.kind:.80}"
+        text = _one_line(self.text[:_TEXT])
+        return f"{_one_line(self.kind[:80])}: {text}" if text else _one_line(self.kind[:80])
 
 
 AnyArray: TypeAlias = Numbers | Labels
@@ -107,5 +107,10 @@ def decoded(frame: bytes, kind: type[Reply]) -> Reply:
     try:
         found: Reply = msgspec.msgpack.decode(frame, type=kind)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise ValueError(f"it answers with something else than an answer: {error}") from None
+        raise ValueError(f"it answers with something else than an answer: {_one_line(str(error))}") from None
     return found
+
+
+def _one_line(text: str) -> str:
+    """What a hostile file may have written, without line breaks and control characters."""
+    return "".join(each if each.isprintable() else " " for each in text)
