@@ -82,10 +82,10 @@ class Fresh:
         )  # fmt: skip
 
     def installed(self) -> dict[Path, bytes]:
-        """Every file of the package, but for bytecode, which pip makes of it."""
+        """Every file of the package, but for bytecode and kernels, which pip and numba make of it."""
         (package,) = self._environment.glob("lib/python*/site-packages/folkmoot")
         return {
             path.relative_to(package): path.read_bytes()
             for path in package.rglob("*")
-            if path.is_file() and path.suffix != ".pyc"
+            if path.is_file() and path.suffix not in (".pyc", ".nbi", ".nbc")
         }

@@ -86,11 +86,9 @@ def _signed(folder: Path, seed: int, progress: PartProgress | None) -> list[str]
     """Let a few real nodes decide some digits; what they signed goes into the folder."""
     from folkmoot.cli.node.reached import opened
     from folkmoot.local.moot import LocalMoot, play
-    from folkmoot.node.service.operation import door_of_nodes
 
     moot = LocalMoot(NODES, MALICIOUS, inputs=INPUTS, terms={"seconds": 60.0}, seed=seed)
     try:
-        door_of_nodes()  # whose packages may be missing
         with tempfile.TemporaryDirectory(prefix="folkmoot-") as hidden:
             account = play(moot, Path(hidden).resolve(), progress).account
             with opened(str(Path(hidden).resolve() / "node000")) as node:
