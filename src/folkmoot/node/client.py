@@ -442,11 +442,14 @@ class Client:
         shown = {**(headers or {}), **({"Content-Type": kind} if kind else {})}
         return self._read(self._bytes(path, method, body, shown))
 
-    def _read(self, said: bytes | str) -> Any:
+    def _read(self, said: bytes | str) -> dict[str, Any]:
         try:
-            return json.loads(said)
+            found = json.loads(said)
         except (ValueError, RecursionError):
-            raise ValueError(f"the answer of {self.where} is not JSON: is that a node's page?") from None
+            found = None
+        if not isinstance(found, dict):  # all that a node answers is an object
+            raise ValueError(f"the answer of {self.where} is no JSON object: is that a node's page?")
+        return found
 
     def _response(
         self,
