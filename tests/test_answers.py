@@ -10,11 +10,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from folkmoot import Others, Outcome, Slush, compare
+from folkmoot import Others, Slush, compare
 from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.aggregation import DawidSkene, Plurality, Weighted
 from folkmoot.aggregation.aggregating import aggregate
-from folkmoot.outcome import Decided, majority_class, most, right_by_input, share_right
+from folkmoot.outcome import Decided, Outcome, majority_class, most, right_by_input, share_right
 from folkmoot.theory import SlushChain, majority_accuracy
 from folkmoot.votes import Votes
 from support.oracles.ties import fair_accuracy, fair_consensus, fair_share

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from folkmoot import Outcome, Slush, deliberate, plot_convergence
+from folkmoot import Slush, deliberate, plot_convergence
+from folkmoot.outcome import Outcome
 
 
 def outcome(decisions: list[list[int]], honest: list[bool], classes: int = 3) -> Outcome:

@@ -9,7 +9,7 @@ from __future__ import annotations
 TOPICS = {
     "Estimators": (
         "Fit, predict and report; the interface is scikit-learn's.",
-        "ConsensusClassifier ConsensusRegressor ConsensusClusterer FunctionModel for_table reports read_moot",
+        "ConsensusClassifier ConsensusRegressor ConsensusClusterer FunctionModel for_table read_moot",
     ),
     "Language models, services and files": (
         "Models that answer over a network or stand in a file; members that answer with texts.",
@@ -17,7 +17,7 @@ TOPICS = {
     ),
     "Votes in, answer out": (
         "No model is needed: a table of votes is enough.",
-        "aggregate deliberate compare cluster read_votes read_partitions Outcome",
+        "aggregate deliberate compare cluster read_votes read_partitions",
     ),
     "Public aggregations": (
         "The same pure function of the table for everybody.",
@@ -34,11 +34,9 @@ TOPICS = {
         "Council Slush Snowflake Snowball StrongConfidence Others Everyone Neighbours",
     ),
     "Adversaries": (
-        "Participants that lie, as ``adversaries={participant: behaviour}``.",
-        "adversaries.PerfectlyMalicious adversaries.ConstantClass adversaries.RandomClass adversaries.Silent "
-        "adversaries.PerfectlyFaulty adversaries.Stalling adversaries.Equivocating adversaries.Copycat "
-        "adversaries.Sleeper adversaries.colluding_votes adversaries.ConstantNumber "
-        "adversaries.RandomNumber adversaries.FarAway adversaries.Edge",
+        "Participants that lie, as ``adversaries={participant: behaviour}``; ``--attack`` names more.",
+        "adversaries.PerfectlyMalicious adversaries.ConstantClass adversaries.Silent "
+        "adversaries.ConstantNumber adversaries.FarAway adversaries.colluding_votes",
     ),
     "Why, who and pictures": (
         "Look instead of reading figures.",
@@ -46,25 +44,23 @@ TOPICS = {
     ),
     "Plan and simulate": (
         "Which settings to take, and many runs at once.",
-        "plan plan_for sweep",
+        "plan sweep",
     ),
     "Theory": (
         "The paper's formulas as exact functions.",
         "theory.SlushChain theory.LocalSlushChain theory.majority_accuracy theory.accuracy_gap "
-        "theory.threshold_accuracy theory.hierarchy_verdict",
+        "theory.threshold_accuracy",
     ),
     "Leaders, teams and quorum sets": (
         "What the paper's outlook names, for ``deliberate`` alone.",
-        "outlook.Leaders outlook.Hierarchy outlook.FBA outlook.QuorumSet outlook.QuorumSystem "
-        "outlook.analyse outlook.propose outlook.read_nodes",
+        "outlook.Leaders outlook.Hierarchy outlook.FBA outlook.QuorumSet",
     ),
     "Data by participant": (
         "Tables with an owner for each row, votes of known accuracy, ways to split a table.",
         "datasets.read_table datasets.load_digits_moot datasets.load_femnist datasets.load_heart "
-        "datasets.homogeneous_votes datasets.beta_votes datasets.group_votes datasets.split_by_group "
-        "datasets.split_dirichlet datasets.split_quantity datasets.split_shards",
+        "datasets.homogeneous_votes datasets.split_dirichlet",
     ),
-    "A network": ("Ask a running node from Python.", "Client NodeAwayError NodeRefusal"),
+    "A network": ("Ask a running node from Python.", "Client"),
     "Warnings": ("A filter for all that folkmoot warns of.", "MootWarning"),
 }
 
@@ -81,7 +77,7 @@ GIVEN_BACK = {
     "cluster": "clustering.clustering.Clustering",
     "read_votes": "files.vote_files.VoteTable",
     "read_partitions": "files.vote_files.PartitionTable",
-    "Outcome": "outcome.Change outcome.PlainSlush outcome.Turn outcome.Turns",
+    "deliberate": "outcome.Outcome outcome.Change outcome.PlainSlush outcome.Turn outcome.Turns",
     "PeerReview": "aggregation.interface.FinalVotes",
     "Council": "simulation.council.CouncilOutcome",
     "explain": "explanation.explanation.Explanation explanation.explanation.Participation "
@@ -92,11 +88,8 @@ GIVEN_BACK = {
     "planning.limits.BreaksAt planning.limits.Target",
     "sweep": "simulation.sweeping.Sweep",
     "theory.accuracy_gap": "theory.gap.Gap",
-    "theory.hierarchy_verdict": "theory.teams.Verdict",
-    "outlook.analyse": "outlook.analysis.Analysis",
-    "outlook.read_nodes": "outlook.node_list.NodeList",
     "datasets.load_digits_moot": "datasets.moot_data.MootData datasets.summary.Summary",
     "datasets.homogeneous_votes": "datasets.synthetic.SyntheticVotes",
-    "datasets.split_by_group": "datasets.splits.Split",
-    "Client": "node.client.Answer node.client.Event",
+    "datasets.split_dirichlet": "datasets.splits.Split",
+    "Client": "node.client.Answer node.client.Event node.client.NodeAwayError node.client.NodeRefusal",
 }

@@ -22,7 +22,8 @@ from folkmoot.protocols.slush import Slush
 from folkmoot.protocols.snowball import Snowball
 from folkmoot.protocols.thresholds import StrongConfidence
 from folkmoot.simulation.engine import deliberate
-from folkmoot.theory import SlushChain, hierarchy_verdict, majority_accuracy
+from folkmoot.theory import SlushChain, majority_accuracy
+from folkmoot.theory.teams import hierarchy_verdict
 from folkmoot.votes import NO_VOTE
 
 NOTHING: Final = "nothing"

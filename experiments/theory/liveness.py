@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from experiments.experiment import Experiment, Finding, Plan, Result
-from folkmoot.adversaries import PerfectlyMalicious, Stalling
+from folkmoot.adversaries import PerfectlyMalicious
+from folkmoot.adversaries.behaviours import Stalling
 from folkmoot.datasets import homogeneous_votes
 from folkmoot.pictures.palette import SERIES, panels
 from folkmoot.protocols.naming import named_protocol

@@ -23,13 +23,8 @@ from .learning.classifier import ConsensusClassifier as ConsensusClassifier
 from .learning.clusterer import ConsensusClusterer as ConsensusClusterer
 from .learning.function_model import FunctionModel as FunctionModel
 from .learning.regressor import ConsensusRegressor as ConsensusRegressor
-from .learning.reporting import reports as reports
 from .node.client import Client as Client
-from .node.client import NodeAwayError as NodeAwayError
-from .node.client import NodeRefusal as NodeRefusal
-from .outcome import Outcome as Outcome
 from .planning.planner import plan as plan
-from .planning.planner import plan_for as plan_for
 from .player.playing import play as play
 from .protocols.sampling import Everyone as Everyone
 from .protocols.sampling import Neighbours as Neighbours

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from folkmoot.adversaries import Sleeper
+from folkmoot.adversaries.behaviours import Sleeper
 from folkmoot.adversaries.interface import Adversary, Knows, Sees, handed_in, tabulated, wrong
 from folkmoot.adversaries.naming import ATTACKS, BALLOT_ATTACKS
 

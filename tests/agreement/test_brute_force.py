@@ -18,15 +18,8 @@ from scipy.stats import chi2_contingency
 
 import folkmoot
 from folkmoot import Everyone, Neighbours, Others, Slush, Snowball, Snowflake
-from folkmoot.adversaries import (
-    ConstantClass,
-    Copycat,
-    Equivocating,
-    PerfectlyFaulty,
-    RandomClass,
-    Silent,
-    Stalling,
-)
+from folkmoot.adversaries import ConstantClass, Silent
+from folkmoot.adversaries.behaviours import Copycat, Equivocating, PerfectlyFaulty, RandomClass, Stalling
 from folkmoot.adversaries.interface import Adversary
 from folkmoot.outcome import Schedule
 from folkmoot.protocols.snow import SnowProtocol

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from folkmoot.datasets import split_by_group, split_dirichlet, split_quantity, split_shards
-from folkmoot.datasets.splits import Split
+from folkmoot.datasets import split_dirichlet
+from folkmoot.datasets.splits import Split, split_by_group
 
 labels = st.lists(st.integers(0, 5), min_size=1, max_size=80)
 
@@ -31,11 +31,8 @@ def test_every_row_goes_to_exactly_one_participant(y: list[int], data: st.DataOb
     n = data.draw(st.integers(1, len(y)))
     seed = data.draw(st.integers(0, 5))
     alpha = data.draw(st.floats(1e-3, 1e3))
-    each = data.draw(st.integers(1, len(y) // n))
     ways: list[Callable[[int], Split]] = [
         lambda s: split_dirichlet(y, n, alpha, s),
-        lambda s: split_shards(y, n, each, s),
-        lambda s: split_quantity(y, n, alpha, s),
         lambda _: split_by_group(y),
     ]
     for way in ways:
@@ -89,22 +86,6 @@ def test_extreme_alphas_give_each_class_to_one_or_to_all_alike() -> None:
     assert split_dirichlet(y, 10, 1e308, 3).sizes.tolist() == pytest.approx([10] * 10, abs=4)
 
 
-def test_shards_are_runs_of_the_sorted_labels() -> None:
-    y = np.random.default_rng(0).permutation(np.repeat(np.arange(10), 60))
-    split = split_shards(y, 100, 2, seed=1)
-    assert split.sizes.tolist() == [6] * 100
-    # 200 shards of 3 rows never straddle a class of 60 rows.
-    assert all(len(set(y[mine])) <= 2 for mine in split)
-
-
-@pytest.mark.parametrize("skew", [0.0, 0.5, 1.0, 2.0])
-def test_quantity_follows_the_power_law(skew: float) -> None:
-    sizes = sorted(split_quantity(10_000, 20, skew, min_rows=0).sizes, reverse=True)
-    total = sum(rank**-skew for rank in range(1, 21))
-    for rank, size in enumerate(sizes, start=1):
-        assert abs(size - 10_000 * rank**-skew / total) < 1
-
-
 def test_groups_keep_their_names() -> None:
     split = split_by_group(["va", "basel", "va", "budapest"])
     assert split.names.tolist() == ["basel", "budapest", "va"]
@@ -125,10 +106,6 @@ def test_groups_keep_their_names() -> None:
         (lambda: split_dirichlet([1, 1, 1, 1], 2, min_classes=2), "got min_classes=2, 1 classes"),
         (lambda: split_dirichlet([[0], [1]], 1), "y must be one value per row: got an array of shape"),
         (lambda: split_dirichlet([], 1), "y must be one value per row"),
-        (lambda: split_shards([0, 1, 2], 2, 2), "n \\* shards_each <= rows: got n=2, shards_each=2, rows=3"),
-        (lambda: split_quantity(5, 2, -1.0), "skew must satisfy 0 <= skew < infinity: got skew=-1.0"),
-        (lambda: split_quantity(5, 2, min_rows=3), "n \\* min_rows <= rows: got n=2, min_rows=3, rows=5"),
-        (lambda: split_quantity(5, 2, seed=-1), "seed must satisfy seed >= 0: got seed=-1"),
     ],
 )
 def test_bad_input_is_named(call: Callable[[], Split], message: str) -> None:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from matplotlib.patches import Rectangle
 
-from folkmoot.datasets import split_by_group, split_quantity
+from folkmoot.datasets import split_dirichlet
+from folkmoot.datasets.splits import split_by_group
 from folkmoot.datasets.summary import summarise
 
 GROUPS = ["va", "basel", "va", "va", "basel"]
@@ -34,7 +35,8 @@ def test_print() -> None:
 
 
 def test_print_stays_short() -> None:
-    text = str(split_quantity(1000, 101).summary(np.arange(1000) % 62))
+    y = np.arange(1000) % 62
+    text = str(split_dirichlet(y, 101).summary(y))
     assert text.splitlines()[4].split() == ["participant", "rows", "classes"]
     assert text.endswith("... and 89 more")
     assert max(map(len, text.splitlines())) < 80
@@ -45,8 +47,8 @@ def test_participants_without_rows_are_in_the_table() -> None:
 
 
 def test_bars_stack_up_to_the_sizes() -> None:
-    split = split_quantity(300, 101)
     y = np.arange(300) % 10
+    split = split_dirichlet(y, 101)
     (axes,) = split.summary(y).plot().axes
     bars = [bar for bar in axes.patches if isinstance(bar, Rectangle)]
     assert len(bars) == 101 * 10
@@ -56,7 +58,7 @@ def test_bars_stack_up_to_the_sizes() -> None:
 
 def test_many_classes_become_a_heat_map() -> None:
     y = np.arange(300) % 62
-    summary = split_quantity(300, 4).summary(y)
+    summary = split_dirichlet(y, 4).summary(y)
     axes, _ = summary.plot().axes
     (image,) = axes.images
     assert np.asarray(image.get_array()).tolist() == summary.counts.T.tolist()

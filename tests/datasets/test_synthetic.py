@@ -10,8 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from folkmoot.datasets import beta_votes, group_votes, homogeneous_votes
-from folkmoot.datasets.synthetic import beta_accuracies, beta_parameters
+from folkmoot.datasets import homogeneous_votes
+from folkmoot.datasets.synthetic import beta_accuracies, beta_parameters, group_votes
 
 
 @given(st.floats(0.01, 0.99), st.floats(0.001, 0.999))
@@ -68,13 +68,6 @@ def test_groups_stand_in_their_order() -> None:
     assert accuracies.tolist() == [1, 1, 1, 0, 0]
     assert (votes[:3] == truth).all()
     assert (votes[3:] == 1 - truth).all()
-
-
-def test_beta_votes_use_beta_accuracies() -> None:
-    votes, truth, accuracies = beta_votes(30, 0.65, 0.02, 4000, seed=3)
-    assert np.array_equal(accuracies, beta_accuracies(30, 0.65, 0.02, seed=3))
-    measured = (votes == truth).mean(axis=1)
-    assert np.abs(measured - accuracies).max() < 4.5 * np.sqrt(0.25 / 4000)
 
 
 @given(st.integers(0, 1000), st.integers(0, 1000))

@@ -13,9 +13,10 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from folkmoot import Outcome, Slush, Snowball, deliberate, explain
+from folkmoot import Slush, Snowball, deliberate, explain
 from folkmoot.adversaries import PerfectlyMalicious, Silent
 from folkmoot.explanation.explanation import Explanation
+from folkmoot.outcome import Outcome
 
 NAMES = ["ann", "bob", "cid", "dora", "eve", "finn", "gus"]
 LABELS = ["benign", "malignant"]

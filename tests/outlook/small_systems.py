@@ -22,7 +22,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from folkmoot.outlook import QuorumSet, QuorumSystem
+from folkmoot.outlook import QuorumSet
+from folkmoot.outlook.system import QuorumSystem
 from outlook.exploring import Rules
 
 Set = tuple[int, int]  # any so many of these bits

@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 
 from folkmoot import deliberate, play
-from folkmoot.adversaries import ConstantClass, Copycat, Equivocating, PerfectlyMalicious, RandomClass, Silent
-from folkmoot.adversaries.behaviours import Misstating
+from folkmoot.adversaries import ConstantClass, PerfectlyMalicious, Silent
+from folkmoot.adversaries.behaviours import Copycat, Equivocating, Misstating, RandomClass
 from folkmoot.adversaries.interface import Adversary
 from folkmoot.adversaries.naming import ATTACKS, BALLOT_ATTACKS
-from folkmoot.outlook import FBA, QuorumSet, QuorumSystem, analyse
+from folkmoot.outlook import FBA, QuorumSet
+from folkmoot.outlook.analysis import analyse
 from folkmoot.outlook.ballots import StatedBallots, patience
 from folkmoot.outlook.evidence import ListeningNode, ReceivedStatements
 from folkmoot.outlook.fba import read_quorum_sets, turn
+from folkmoot.outlook.system import QuorumSystem
 from folkmoot.protocols.sampling import Everyone
 
 NAMES = ("ada", "bo", "cy", "di", "ed", "flo", "gus")

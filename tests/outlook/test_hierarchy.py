@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from folkmoot import Others, Slush, Snowball, deliberate, plot_convergence
-from folkmoot.adversaries import ConstantClass, Copycat, PerfectlyMalicious, Silent
+from folkmoot.adversaries import ConstantClass, PerfectlyMalicious, Silent
+from folkmoot.adversaries.behaviours import Copycat
 from folkmoot.adversaries.interface import Adversary
 from folkmoot.outlook import FBA, Hierarchy, Leaders, QuorumSet
 from folkmoot.outlook.leaders import leader_order, simulated_salts

@@ -9,7 +9,7 @@ import pytest
 
 from folkmoot import Slush, deliberate
 from folkmoot.outlook import Hierarchy
-from folkmoot.theory import hierarchy_verdict
+from folkmoot.theory.teams import hierarchy_verdict
 from support.statistics_of_agreement import assert_law, counted
 
 INPUTS = 8_000

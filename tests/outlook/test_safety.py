@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot.outlook import analyse, ballots
+from folkmoot.outlook import ballots
+from folkmoot.outlook.analysis import analyse
 from outlook.exploring import BITS, Explored, Local, Rules, explore, local_table, stuck
 from outlook.small_systems import GREATEST, LIAR, System, among, greatest, stands_for, systems
 

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from folkmoot.outlook import QuorumSet, QuorumSystem
+from folkmoot.outlook import QuorumSet
 from folkmoot.outlook.search import Clock, NotFinishedError, minimal_quorums
+from folkmoot.outlook.system import QuorumSystem
 from outlook import brute_force as brute
 from outlook.systems import Sets, organisations, systems
 

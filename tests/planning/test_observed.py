@@ -7,9 +7,8 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
 
-from folkmoot import ConsensusClassifier, ConsensusRegressor, Slush, deliberate, plan, plan_for
+from folkmoot import deliberate, plan
 from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.planning.crowd import Observed
 from support.oracles import planning as oracle
@@ -113,56 +112,3 @@ def test_soft_truth_in_what_is_drawn() -> None:
     drawn = crowd.draw(3, 6000, np.random.default_rng(0))
     shares = np.bincount(drawn.truth, minlength=3) / drawn.truth.size
     assert shares == pytest.approx([1 / 18, 16 / 18, 1 / 18], abs=0.02)
-
-
-# ---- fitted estimators ---------------------------------------------------------------------------
-
-
-def moot_of(classes: int = 2, **options: object) -> tuple[ConsensusClassifier, np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(5)
-    X = rng.normal(size=(600, 4))
-    y = np.digitize(X[:, 0] + 0.8 * rng.normal(size=600), [0.0, 1.0][: classes - 1])
-    moot = ConsensusClassifier([LogisticRegression()], random_state=0, **options)  # type: ignore[arg-type]
-    moot.fit(X[:300], y[:300], np.arange(300) % 9)
-    return moot, X[300:], y[300:]
-
-
-def test_a_moot_is_planned_for_by_its_own_votes() -> None:
-    moot, X, y = moot_of()
-    found = plan_for(moot, X, y, byzantine=1, protocol="slush")
-    assert found == plan(votes=moot.votes(X), truth=y, byzantine=1, protocol="slush")
-    assert found.n == 9
-    assert found.mean_participant == pytest.approx((moot.votes(X) == y).mean())
-
-
-def test_a_moot_without_labels_goes_by_its_probabilities() -> None:
-    moot, X, _ = moot_of()
-    found = plan_for(moot, X, protocol="slush")
-    chances = moot.predict_proba(X)
-    expected = np.mean([chances[np.arange(300), row].mean() for row in moot.votes(X)])
-    assert found.mean_participant == pytest.approx(expected)
-    assert any("no right labels are given" in remark for remark in found.remarks)
-
-
-def test_the_first_setting_can_be_given_to_the_moot() -> None:
-    moot, X, y = moot_of()
-    first = plan_for(moot, X, y, protocol="slush").settings[0]
-    assert isinstance(first.rule, Slush)
-    moot.set_params(protocol=first.rule)
-    assert first.standard_error is not None
-    assert abs(moot.score(X, y) - first.accuracy) < 4 * first.standard_error
-
-
-def test_what_cannot_be_planned_for_is_refused_in_one_line() -> None:
-    moot, X, y = moot_of(voting="probabilities")
-    with pytest.raises(ValueError, match="plan_for is for deliberation about labels"):
-        plan_for(moot, X, y)
-    with pytest.raises(
-        TypeError, match="plan_for takes a fitted ConsensusClassifier: got ConsensusRegressor"
-    ):
-        plan_for(ConsensusRegressor([LogisticRegression()]), X)
-    with pytest.raises(ValueError, match="is not fitted yet"):
-        plan_for(ConsensusClassifier([LogisticRegression()]), X)
-    moot, X, y = moot_of()
-    with pytest.raises(ValueError, match=rf"^y must hold one label per input \({len(X)}\): got 3$"):
-        plan_for(moot, X, y[:3])

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from folkmoot import Everyone, Outcome, Slush, Snowball, deliberate, play
-from folkmoot.adversaries import PerfectlyMalicious, RandomClass
+from folkmoot import Everyone, Slush, Snowball, deliberate, play
+from folkmoot.adversaries import PerfectlyMalicious
+from folkmoot.adversaries.behaviours import RandomClass
 from folkmoot.adversaries.interface import Adversary
+from folkmoot.outcome import Outcome
 from support.browser import opened
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from folkmoot import Outcome, Slush, deliberate, play
+from folkmoot import Slush, deliberate, play
 from folkmoot.adversaries import PerfectlyMalicious
+from folkmoot.outcome import Outcome
 from folkmoot.player.document import part
 from folkmoot.player.page import SCRIPTS
 from folkmoot.player.playing import deliberations_to_play

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot import ConsensusClassifier, Council, Outcome, Slush, deliberate, play
+from folkmoot import ConsensusClassifier, Council, Slush, deliberate, play
 from folkmoot.adversaries import PerfectlyMalicious
+from folkmoot.outcome import Outcome
 from folkmoot.player.images import data_addresses
 from folkmoot.player.page import Player
 from support.page_data import held_in

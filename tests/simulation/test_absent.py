@@ -18,16 +18,8 @@ from folkmoot import (
     deliberate,
     plot_convergence,
 )
-from folkmoot.adversaries import (
-    ConstantClass,
-    Copycat,
-    PerfectlyFaulty,
-    PerfectlyMalicious,
-    RandomClass,
-    Silent,
-    Stalling,
-)
-from folkmoot.adversaries.behaviours import Steadfast
+from folkmoot.adversaries import ConstantClass, PerfectlyMalicious, Silent
+from folkmoot.adversaries.behaviours import Copycat, PerfectlyFaulty, RandomClass, Stalling, Steadfast
 from folkmoot.adversaries.interface import Adversary, Sees
 from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.simulation.engine import deliberate_among

@@ -9,9 +9,10 @@ from typing import Self
 import numpy as np
 import pytest
 
-from folkmoot import Everyone, Neighbours, Outcome, Slush, deliberate
-from folkmoot.adversaries import Copycat
+from folkmoot import Everyone, Neighbours, Slush, deliberate
+from folkmoot.adversaries.behaviours import Copycat
 from folkmoot.adversaries.interface import Adversary, Knows, Sees
+from folkmoot.outcome import Outcome
 from folkmoot.protocols.sampling import Sampling
 from folkmoot.simulation.engine import deliberate_among
 

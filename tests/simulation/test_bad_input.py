@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from folkmoot import Everyone, Neighbours, Others, Slush, StrongConfidence, deliberate
-from folkmoot.adversaries import ConstantClass, Copycat, PerfectlyMalicious, Silent
+from folkmoot.adversaries import ConstantClass, PerfectlyMalicious, Silent
+from folkmoot.adversaries.behaviours import Copycat
 
 GOOD = np.zeros((12, 3), dtype=np.int64)
 TRUST = np.ones((12, 12))

@@ -11,7 +11,8 @@ import pytest
 
 import folkmoot
 from folkmoot import Everyone, Neighbours, Slush, Snowball
-from folkmoot.adversaries import ConstantClass, RandomClass, Silent
+from folkmoot.adversaries import ConstantClass, Silent
+from folkmoot.adversaries.behaviours import RandomClass
 from folkmoot.adversaries.interface import Knows
 from folkmoot.simulation.kernels import bitsliced, choice, explicit, flip, table
 from folkmoot.simulation.kernels.arguments import Results

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from folkmoot import Council, Everyone, Slush, deliberate, explain, play, plot_convergence
-from folkmoot.adversaries import (
+from folkmoot.adversaries import PerfectlyMalicious, Silent
+from folkmoot.adversaries.behaviours import (
+    ConstantNumber,
     Copycat,
     Equivocating,
     PerfectlyFaulty,
-    PerfectlyMalicious,
     RandomClass,
-    Silent,
+    RandomNumber,
     Stalling,
 )
-from folkmoot.adversaries.behaviours import ConstantNumber, RandomNumber
 from folkmoot.adversaries.interface import NumberAdversary, NumbersSeen
 from folkmoot.adversaries.naming import ATTACKS
 from folkmoot.aggregation import DawidSkene, Known, Median, Plurality, Pool, Rows, TrimmedMean, Weighted

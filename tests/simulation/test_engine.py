@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import folkmoot
 from folkmoot import Everyone, Neighbours, Others, Slush, Snowball, Snowflake
-from folkmoot.adversaries import ConstantClass, Copycat, Equivocating, RandomClass, Silent, Stalling
+from folkmoot.adversaries import ConstantClass, Silent
+from folkmoot.adversaries.behaviours import Copycat, Equivocating, RandomClass, Stalling
 from folkmoot.adversaries.interface import Adversary
 from folkmoot.simulation.setting import Setting
 from support.outcomes import assert_bits_depend_on_the_seed_alone, same

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from folkmoot import Neighbours, Slush, compare, deliberate, plan
-from folkmoot.adversaries import RandomClass
+from folkmoot.adversaries.behaviours import RandomClass
 from folkmoot.simulation.kernels.gpu import cuda, kernel
 from folkmoot.simulation.sweeping import sweep
 from support.command import assert_refused

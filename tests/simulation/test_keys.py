@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from folkmoot import Slush, Snowball, deliberate
-from folkmoot.adversaries import RandomClass
+from folkmoot.adversaries.behaviours import RandomClass
 from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.votes import vote_keys
 

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot import Everyone, Others, Outcome, Slush, Snowball, Snowflake, deliberate
-from folkmoot.adversaries import PerfectlyMalicious, RandomClass, Silent
+from folkmoot import Everyone, Others, Slush, Snowball, Snowflake, deliberate
+from folkmoot.adversaries import PerfectlyMalicious, Silent
+from folkmoot.adversaries.behaviours import RandomClass
 from folkmoot.adversaries.interface import Adversary
+from folkmoot.outcome import Outcome
 
 N, INPUTS = 13, 30
 LIARS: list[dict[int, Adversary]] = [{}, {2: PerfectlyMalicious(), 5: Silent()}, {3: RandomClass()}]

@@ -15,18 +15,11 @@ import numpy as np
 import pytest
 
 import folkmoot
-from folkmoot import Everyone, Neighbours, Outcome, Slush, Snowball, Snowflake
-from folkmoot.adversaries import (
-    ConstantClass,
-    Copycat,
-    Equivocating,
-    PerfectlyMalicious,
-    RandomClass,
-    Silent,
-    Stalling,
-)
+from folkmoot import Everyone, Neighbours, Slush, Snowball, Snowflake
+from folkmoot.adversaries import ConstantClass, PerfectlyMalicious, Silent
+from folkmoot.adversaries.behaviours import Copycat, Equivocating, RandomClass, Stalling
 from folkmoot.adversaries.interface import handed_in
-from folkmoot.outcome import Change, Schedule
+from folkmoot.outcome import Change, Outcome, Schedule
 from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.simulation.engine import deliberate_among
 from support.oracles import simulation as oracle

@@ -14,7 +14,8 @@ import numpy as np
 
 import conftest  # noqa: F401 (says where compiled code is kept)
 from folkmoot import Neighbours, Others, Slush, Snowball, deliberate, sweep
-from folkmoot.adversaries import PerfectlyMalicious, RandomClass
+from folkmoot.adversaries import PerfectlyMalicious
+from folkmoot.adversaries.behaviours import RandomClass
 from folkmoot.adversaries.interface import Adversary
 from folkmoot.outcome import Batch
 from folkmoot.protocols.sampling import Sampling

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot import Outcome, deliberate
+from folkmoot import deliberate
+from folkmoot.outcome import Outcome
 from folkmoot.protocols.snow import SnowProtocol
 
 

@@ -15,7 +15,8 @@ import numpy as np
 from llvmlite import binding
 
 from folkmoot import Everyone, Neighbours, Others, Slush, Snowball, Snowflake, aggregate, deliberate
-from folkmoot.adversaries import FarAway, PerfectlyMalicious, RandomClass
+from folkmoot.adversaries import FarAway, PerfectlyMalicious
+from folkmoot.adversaries.behaviours import RandomClass
 from folkmoot.adversaries.interface import numbers_handed_in
 from folkmoot.aggregation import GeometricMedian
 from folkmoot.aggregation.naming import RULES

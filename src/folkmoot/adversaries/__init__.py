@@ -3,33 +3,17 @@
 from folkmoot.adversaries.behaviours import (
     ConstantClass,
     ConstantNumber,
-    Copycat,
-    Edge,
-    Equivocating,
     FarAway,
-    PerfectlyFaulty,
     PerfectlyMalicious,
-    RandomClass,
-    RandomNumber,
     Silent,
-    Sleeper,
-    Stalling,
     colluding_votes,
 )
 
 __all__ = [
     "ConstantClass",
     "ConstantNumber",
-    "Copycat",
-    "Edge",
-    "Equivocating",
     "FarAway",
-    "PerfectlyFaulty",
     "PerfectlyMalicious",
-    "RandomClass",
-    "RandomNumber",
     "Silent",
-    "Sleeper",
-    "Stalling",
     "colluding_votes",
 ]

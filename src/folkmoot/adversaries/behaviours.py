@@ -47,7 +47,7 @@ class PerfectlyFaulty(Adversary):
 
     Examples
     --------
-    >>> from folkmoot.adversaries import PerfectlyFaulty
+    >>> from folkmoot.adversaries.behaviours import PerfectlyFaulty
     >>> PerfectlyFaulty().first_vote(0, vote=1, truth=1, classes=2)
     0
     >>> PerfectlyFaulty().answer(0, vote=1, truth=1, classes=2)
@@ -98,7 +98,7 @@ class RandomClass(Adversary):
     --------
     It is shown the class drawn, and says it:
 
-    >>> from folkmoot.adversaries import RandomClass
+    >>> from folkmoot.adversaries.behaviours import RandomClass
     >>> RandomClass().answer(2, vote=0, truth=0, classes=3)
     2
     """
@@ -174,7 +174,7 @@ class Stalling(Adversary):
 
     Examples
     --------
-    >>> from folkmoot.adversaries import Stalling
+    >>> from folkmoot.adversaries.behaviours import Stalling
     >>> Stalling().answer(1, vote=0, truth=0, classes=2)  # class 1 is behind
     1
     """
@@ -198,7 +198,7 @@ class Equivocating(Adversary):
 
     Examples
     --------
-    >>> from folkmoot.adversaries import Equivocating
+    >>> from folkmoot.adversaries.behaviours import Equivocating
     >>> [Equivocating().answer(asker, vote=1, truth=1, classes=2) for asker in range(4)]
     [0, 1, 0, 1]
     """
@@ -226,7 +226,7 @@ class Copycat(Adversary):
 
     Examples
     --------
-    >>> from folkmoot.adversaries import Copycat
+    >>> from folkmoot.adversaries.behaviours import Copycat
     >>> Copycat(target=4).answer(1, vote=0, truth=0, classes=2)
     1
     >>> Copycat(target=4).renumbered({4: 2})
@@ -278,7 +278,7 @@ class Sleeper(Copycat):
 
     Examples
     --------
-    >>> from folkmoot.adversaries import Sleeper
+    >>> from folkmoot.adversaries.behaviours import Sleeper
     >>> sleeper = Sleeper(target=4, share=0.5)
     >>> sleeper.first_vote(0, vote=0, truth=0, classes=2)
     0

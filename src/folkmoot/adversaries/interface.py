@@ -37,7 +37,8 @@ class Knows(Flag):
 
     Examples
     --------
-    >>> from folkmoot.adversaries import PerfectlyMalicious, Stalling
+    >>> from folkmoot.adversaries import PerfectlyMalicious
+    >>> from folkmoot.adversaries.behaviours import Stalling
     >>> from folkmoot.adversaries.interface import Knows
     >>> Knows.TRUTH in PerfectlyMalicious.knows
     True
@@ -69,7 +70,7 @@ class Sees(Enum):
 
     Examples
     --------
-    >>> from folkmoot.adversaries import Copycat
+    >>> from folkmoot.adversaries.behaviours import Copycat
     >>> from folkmoot.adversaries.interface import Sees
     >>> Copycat.sees
     <Sees.TARGET: 4>

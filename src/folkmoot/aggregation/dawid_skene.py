@@ -59,7 +59,7 @@ class DawidSkene(Aggregation):
     --------
     >>> from folkmoot import aggregate
     >>> from folkmoot.aggregation import DawidSkene, Plurality
-    >>> from folkmoot.datasets import group_votes
+    >>> from folkmoot.datasets.synthetic import group_votes
     >>> votes, truth, accuracies = group_votes([(3, 0.9), (2, 0.6)], inputs=500)
     >>> found = aggregate(votes, DawidSkene())
     >>> found.skills.round(2)  # nobody told it 0.9, 0.9, 0.9, 0.6 and 0.6

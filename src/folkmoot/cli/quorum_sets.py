@@ -14,9 +14,9 @@ from folkmoot.node.durations import seconds_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from folkmoot.outlook import QuorumSystem
     from folkmoot.outlook.analysis import Analysis
     from folkmoot.outlook.node_list import NodeList
+    from folkmoot.outlook.system import QuorumSystem
 
 SPLIT = 1
 NOT_FINISHED = 3
@@ -38,7 +38,7 @@ def quorum_sets(
 
     It exits with 0 if all quorums intersect, 1 if two share nobody, 3 if it was not finished in time.
     """
-    from folkmoot.outlook import analyse
+    from folkmoot.outlook.analysis import analyse
     from folkmoot.outlook.node_list import read_nodes
 
     picture = picture_path(plot)

@@ -7,19 +7,14 @@ from folkmoot.datasets.digits import load_digits_moot
 from folkmoot.datasets.femnist import load_femnist
 from folkmoot.datasets.heart import load_heart
 from folkmoot.datasets.own_table import read_table
-from folkmoot.datasets.splits import split_by_group, split_dirichlet, split_quantity, split_shards
-from folkmoot.datasets.synthetic import beta_votes, group_votes, homogeneous_votes
+from folkmoot.datasets.splits import split_dirichlet
+from folkmoot.datasets.synthetic import homogeneous_votes
 
 __all__ = [
-    "beta_votes",
-    "group_votes",
     "homogeneous_votes",
     "load_digits_moot",
     "load_femnist",
     "load_heart",
     "read_table",
-    "split_by_group",
     "split_dirichlet",
-    "split_quantity",
-    "split_shards",
 ]

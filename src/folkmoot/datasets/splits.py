@@ -31,7 +31,7 @@ class Split:
 
     Examples
     --------
-    >>> from folkmoot.datasets import split_by_group
+    >>> from folkmoot.datasets.splits import split_by_group
     >>> split = split_by_group(["north", "south", "north"])
     >>> split[0]
     array([0, 2])
@@ -93,7 +93,7 @@ def split_by_group(groups: npt.ArrayLike) -> Split:
 
     Examples
     --------
-    >>> from folkmoot.datasets import split_by_group
+    >>> from folkmoot.datasets.splits import split_by_group
     >>> split = split_by_group(["north", "south", "north"])
     >>> split.names
     array(['north', 'south'], dtype='<U5')
@@ -167,111 +167,6 @@ def split_dirichlet(
         owner[rows] = np.repeat(np.arange(participants), np.diff(cuts, prepend=0, append=rows.size))
     _repair(owner, which, participants, least, variety)
     return Split(_gather(owner, participants), np.arange(participants))
-
-
-def split_shards(y: npt.ArrayLike, n: int, shards_each: int = 2, seed: int = 0) -> Split:
-    """Split rows with pathological label skew (McMahan et al. 2017): sorted by label, cut, and dealt out.
-
-    Shards, the pieces that are dealt, differ in size by at most one row. Rows of one class are shuffled
-    before the cut.
-
-    Parameters
-    ----------
-    y : array-like, shape (row,)
-        The label of each row.
-    n : int
-        The number of participants.
-    shards_each : int, default 2
-        How many shards each participant gets; n * shards_each is at most the number of rows. With 2, most
-        participants see two classes.
-    seed : int, default 0
-        The same seed gives the same split.
-
-    Returns
-    -------
-    Split
-        The participant of each row.
-
-    Examples
-    --------
-    >>> from folkmoot.datasets import split_shards
-    >>> y = [0] * 20 + [1] * 20 + [2] * 20
-    >>> split_shards(y, n=3).summary(y).counts
-    array([[ 0, 10, 10],
-           [10, 10,  0],
-           [10,  0, 10]])
-    """
-    labels = _column("y", y)
-    participants = _participants(n, labels.size)
-    each = checks.integer("shards_each", shards_each, least=1)
-    if participants * each > labels.size:
-        raise ValueError(
-            "shards_each must satisfy n * shards_each <= rows: "
-            f"got n={participants}, shards_each={each}, rows={labels.size}"
-        )
-    rng = checks.generator(seed)
-    shuffled = rng.permutation(labels.size)
-    by_label = shuffled[np.argsort(labels[shuffled], kind="stable")]
-    shards = np.array_split(by_label, participants * each)
-    dealt = rng.permutation(len(shards)).reshape(participants, each)
-    indices = tuple(np.sort(np.concatenate([shards[s] for s in hand])).astype(np.int64) for hand in dealt)
-    return Split(indices, np.arange(participants))
-
-
-def split_quantity(
-    y: npt.ArrayLike | int, n: int, skew: float = 1.0, seed: int = 0, *, min_rows: int = 1
-) -> Split:
-    """Split rows with quantity skew: the r-th largest participant gets a share in proportion to r^(-skew).
-
-    Everyone first gets ``min_rows``; the rest follows this power law, rounded by largest remainder. Labels
-    play no part.
-
-    Parameters
-    ----------
-    y : array-like, shape (row,), or int
-        The labels, or just the number of rows.
-    n : int
-        The number of participants.
-    skew : float, default 1.0
-        The exponent. 0 gives equal shares; with 1 the largest of 101 participants has about a fifth of all
-        rows.
-    seed : int, default 0
-        Draws which rows each one gets and which participants are large. The same seed gives the same split.
-    min_rows : int, default 1
-        The least number of rows per participant.
-
-    Returns
-    -------
-    Split
-        The participant of each row.
-
-    Examples
-    --------
-    >>> from folkmoot.datasets import split_quantity
-    >>> split_quantity(100, n=4).sizes
-    array([16, 47, 24, 13])
-    >>> split_quantity(100, n=4, skew=0).sizes
-    array([25, 25, 25, 25])
-    """
-    rows = checks.integer("rows", y, least=1) if np.ndim(y) == 0 else _column("y", y).size
-    participants = _participants(n, rows)
-    exponent = checks.number("skew", skew)
-    if not 0 <= exponent < math.inf:
-        raise ValueError(f"skew must satisfy 0 <= skew < infinity: got skew={skew}")
-    least = checks.integer("min_rows", min_rows, least=0)
-    if participants * least > rows:
-        raise ValueError(
-            f"min_rows must satisfy n * min_rows <= rows: got n={participants}, min_rows={least}, rows={rows}"
-        )
-    weights = np.arange(1, participants + 1, dtype=np.float64) ** -exponent
-    exact = (rows - participants * least) * weights / weights.sum()
-    sizes = np.floor(exact).astype(np.int64)
-    left = rows - participants * least - int(sizes.sum())
-    sizes[np.argsort(sizes - exact, kind="stable")[:left]] += 1
-    rng = checks.generator(seed)
-    sizes = rng.permutation(sizes + least)
-    pieces = np.split(rng.permutation(rows), np.cumsum(sizes)[:-1])
-    return Split(tuple(np.sort(piece).astype(np.int64) for piece in pieces), np.arange(participants))
 
 
 def _gather(owner: npt.NDArray[np.integer[Any]], participants: int) -> tuple[Ints, ...]:

@@ -36,7 +36,7 @@ class Summary:
 
     Examples
     --------
-    >>> from folkmoot.datasets import split_by_group
+    >>> from folkmoot.datasets.splits import split_by_group
     >>> print(split_by_group(["north", "south", "north"]).summary(["ill", "well", "well"]))
     2 participants, 3 rows, 2 classes
     rows each:    1 to 2, median 1.5

@@ -113,7 +113,7 @@ def group_votes(
 
     Examples
     --------
-    >>> from folkmoot.datasets import group_votes
+    >>> from folkmoot.datasets.synthetic import group_votes
     >>> votes, truth, accuracies = group_votes([(2, 0.9), (1, 0.6)], inputs=1000)
     >>> accuracies
     array([0.9, 0.9, 0.6])
@@ -131,56 +131,6 @@ def group_votes(
         size = checks.integer(f"groups[{i}][0]", n, least=1)
         parts.append(np.full(size, checks.probability(f"groups[{i}][1]", p)))
     return _cast(np.concatenate(parts), inputs, checks.generator(seed), classes, truth)
-
-
-def beta_votes(
-    n: int,
-    mean: float,
-    variance: float,
-    inputs: int,
-    seed: int = 0,
-    *,
-    classes: int = 2,
-    truth: npt.ArrayLike | None = None,
-) -> SyntheticVotes:
-    """Draw the votes of n participants whose accuracies come from a beta distribution.
-
-    Parameters
-    ----------
-    n : int
-        The number of participants.
-    mean : float
-        The mean of the accuracies; 0 < mean < 1.
-    variance : float
-        Their variance; 0 < variance < mean (1 - mean).
-    inputs : int
-        The number of inputs that they vote on.
-    seed : int, default 0
-        The same seed gives the same votes, of participants with the accuracies
-        ``beta_accuracies(n, mean, variance, seed)``.
-    classes : int, default 2
-        The number of classes.
-    truth : array-like of int, shape (input,), optional
-        The right class of each input. Default: as in ``homogeneous_votes``.
-
-    Returns
-    -------
-    SyntheticVotes
-        ``votes``, ``truth`` and ``accuracies``.
-
-    Examples
-    --------
-    >>> from folkmoot.datasets import beta_votes
-    >>> votes, truth, accuracies = beta_votes(3, mean=0.7, variance=0.01, inputs=1000)
-    >>> accuracies.round(2)
-    array([0.66, 0.56, 0.72])
-    >>> (votes == truth).mean(axis=1).round(2)
-    array([0.67, 0.57, 0.7 ])
-    """
-    accuracies = beta_accuracies(n, mean, variance, seed)
-    # A child of the seed: the votes must not reuse the numbers that drew the accuracies.
-    rng = np.random.default_rng([checks.integer("seed", seed, least=0), 1])
-    return _cast(accuracies, inputs, rng, classes, truth)
 
 
 def beta_accuracies(n: int, mean: float, variance: float, seed: int = 0) -> Floats:

@@ -325,10 +325,6 @@ class Moot(TransformerMixin, ConsensusEstimator):
         -------
         Report
             A line for each way to answer, and a row for each participant.
-
-        See Also
-        --------
-        folkmoot.reports : Several experiments with one round of predictions.
         """
         from folkmoot.learning.reporting import reports  # which knows the estimators
 

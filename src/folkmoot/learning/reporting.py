@@ -81,7 +81,8 @@ def reports(
     Examples
     --------
     >>> from folkmoot.datasets import load_digits_moot
-    >>> from folkmoot import ConsensusClassifier, reports
+    >>> from folkmoot import ConsensusClassifier
+    >>> from folkmoot.learning.reporting import reports
     >>> from sklearn.naive_bayes import GaussianNB
     >>> data = load_digits_moot(n_participants=8)
     >>> moot = ConsensusClassifier([GaussianNB()], random_state=0).fit(data.X, data.y, data.groups)

@@ -35,7 +35,7 @@ class NodeAwayError(ValueError):
 
     Examples
     --------
-    >>> from folkmoot import NodeAwayError
+    >>> from folkmoot.node.client import NodeAwayError
     >>> issubclass(NodeAwayError, ValueError)
     True
     """
@@ -53,7 +53,7 @@ class NodeRefusal(ValueError):  # noqa: N818 (not a mistake of this program)
 
     Examples
     --------
-    >>> from folkmoot import NodeRefusal
+    >>> from folkmoot.node.client import NodeRefusal
     >>> NodeRefusal(404, "there is no such motion").status
     404
     """

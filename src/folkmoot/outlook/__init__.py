@@ -4,13 +4,9 @@ They are for ``deliberate`` alone, in plain numpy, and nothing else knows of the
 ``run(votes, ...) -> Outcome``, which ``deliberate(votes, protocol, ...)`` calls.
 """
 
-from folkmoot.outlook.analysis import analyse
 from folkmoot.outlook.fba import FBA
 from folkmoot.outlook.hierarchy import Hierarchy
 from folkmoot.outlook.leaders import Leaders
-from folkmoot.outlook.node_list import read_nodes
-from folkmoot.outlook.proposing import propose
 from folkmoot.outlook.quorum_set import QuorumSet
-from folkmoot.outlook.system import QuorumSystem
 
-__all__ = ["FBA", "Hierarchy", "Leaders", "QuorumSet", "QuorumSystem", "analyse", "propose", "read_nodes"]
+__all__ = ["FBA", "Hierarchy", "Leaders", "QuorumSet"]

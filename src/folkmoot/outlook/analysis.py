@@ -50,7 +50,9 @@ class Analysis:
 
     Examples
     --------
-    >>> from folkmoot.outlook import QuorumSet, QuorumSystem, analyse
+    >>> from folkmoot.outlook import QuorumSet
+    >>> from folkmoot.outlook.analysis import analyse
+    >>> from folkmoot.outlook.system import QuorumSystem
     >>> pairs = {name: QuorumSet(2, pair) for pair in (("ada", "bo"), ("cy", "di")) for name in pair}
     >>> found = analyse(QuorumSystem(pairs))
     >>> found.quorum_intersection, [sorted(quorum) for quorum in found.disjoint]
@@ -120,7 +122,9 @@ def analyse(
 
     Examples
     --------
-    >>> from folkmoot.outlook import QuorumSet, QuorumSystem, analyse
+    >>> from folkmoot.outlook import QuorumSet
+    >>> from folkmoot.outlook.analysis import analyse
+    >>> from folkmoot.outlook.system import QuorumSystem
     >>> five = QuorumSet(4, ["ada", "bo", "cy", "di", "ed"])
     >>> found = analyse(QuorumSystem(dict.fromkeys(five.members, five)))
     >>> found.quorum_intersection, len(found.blocking_sets[0]), len(found.splitting_sets[0])

@@ -23,7 +23,8 @@ class NotFinishedError(TimeoutError):
 
     Examples
     --------
-    >>> from folkmoot.outlook import QuorumSet, QuorumSystem
+    >>> from folkmoot.outlook import QuorumSet
+    >>> from folkmoot.outlook.system import QuorumSystem
     >>> from folkmoot.outlook.search import NotFinishedError
     >>> half = QuorumSet(8, [str(i) for i in range(15)])
     >>> try:

@@ -27,7 +27,8 @@ class QuorumSystem:
     --------
     Three nodes that listen to any two of the three:
 
-    >>> from folkmoot.outlook import QuorumSet, QuorumSystem
+    >>> from folkmoot.outlook import QuorumSet
+    >>> from folkmoot.outlook.system import QuorumSystem
     >>> two = QuorumSet(2, ["ada", "bo", "cy"])
     >>> moot = QuorumSystem({"ada": two, "bo": two, "cy": two})
     >>> [sorted(quorum) for quorum in moot.minimal_quorums()]

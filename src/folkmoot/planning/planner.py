@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy.typing as npt
 
@@ -112,99 +112,6 @@ def plan(
     else:
         crowd = Observed.checked(votes, truth, labels)
     remarks = () if truth is not None else _remarks_without_truth(crowd)
-    return _planned(
-        crowd, n, byzantine, inputs, rounds, protocol, target, seed, device, progress, remarks=remarks
-    )
-
-
-def plan_for(
-    moot: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    n: int | None = None,
-    byzantine: int | float = 0,
-    inputs: int = 100,
-    rounds: int = 50,
-    protocol: str | None = None,
-    target: float | None = None,
-    seed: int = 0,
-    device: Device = "cpu",
-    progress: Progress | None = None,
-) -> Plan:
-    """Find settings for a fitted ``ConsensusClassifier`` by its own votes on some inputs.
-
-    The rows of X are resampled with everybody's votes on them, so that models that err together keep doing
-    so. Whoever cannot answer is left out.
-
-    Parameters
-    ----------
-    moot : ConsensusClassifier
-        A fitted moot that votes on labels. Its own protocol, trust and adversaries are left aside.
-    X : array-like, sparse matrix or data frame, shape (input, feature)
-        Inputs; none that the models were fitted on, on which they are better than elsewhere.
-    y : array-like, shape (input,), optional
-        Their right labels. Default: each label is as likely as ``moot.predict_proba`` finds it, or as
-        its share of the votes if the moot has adversaries.
-    n : int, optional
-        Participants in all. Default: as many as the moot has.
-    byzantine : int or float, default 0
-        How many of them always answer wrong, drawn at random: a count, or below 1 a share.
-    inputs : int, default 100
-        The inputs of a batch, which one query carries.
-    rounds : int, default 50
-        Rounds at the most.
-    protocol : str, optional
-        "slush", "snowflake" or "snowball". Default: all of them.
-    target : float, optional
-        An accuracy; ``Plan.target`` then says how many participants it takes.
-    seed : int, default 0
-        Of what is simulated.
-    device : {"cpu", "cuda", "auto"}, default "cpu"
-        Where settings are simulated.
-    progress : callable, optional
-        Called with (done, all) as the work goes on.
-
-    Returns
-    -------
-    Plan
-        The settings, best first; ``settings[0].rule`` and ``rounds`` are what the moot can be given.
-
-    Raises
-    ------
-    TypeError
-        If ``moot`` is no ``ConsensusClassifier``.
-    ValueError
-        If it agrees on probabilities instead of labels.
-
-    Examples
-    --------
-    >>> from folkmoot import ConsensusClassifier, plan_for
-    >>> from folkmoot.datasets import load_digits_moot
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> data = load_digits_moot(n_participants=11, seed=0)
-    >>> moot = ConsensusClassifier([DecisionTreeClassifier(max_depth=5)], random_state=0)
-    >>> moot = moot.fit(data.X, data.y > 4, data.groups)
-    >>> found = plan_for(moot, data.X_test, data.y_test > 4, protocol="slush")
-    >>> found.n, found.settings[0].exact, found.settings[0].standard_error < 0.02
-    (11, False, True)
-    """
-    from folkmoot.learning.classifier import ConsensusClassifier
-    from folkmoot.learning.labels import as_truth
-
-    if not isinstance(moot, ConsensusClassifier):
-        raise TypeError(f"plan_for takes a fitted ConsensusClassifier: got {type(moot).__name__}")
-    if moot.voting != "labels":
-        raise ValueError("plan_for is for deliberation about labels: this moot has voting='probabilities'")
-    votes = moot.votes(X)
-    if y is None:
-        crowd = Observed.checked(votes, None, len(moot.classes_), moot.predict_proba(X))
-    else:
-        truth = as_truth(y, moot.classes_)
-        if len(truth) != votes.shape[1]:
-            raise ValueError(f"y must hold one label per input ({votes.shape[1]}): got {len(truth)}")
-        crowd = Observed.checked(votes, truth, len(moot.classes_))
-    remarks = () if y is not None else _remarks_without_truth(crowd)
     return _planned(
         crowd, n, byzantine, inputs, rounds, protocol, target, seed, device, progress, remarks=remarks
     )

@@ -9,13 +9,11 @@ from folkmoot.theory.chain import SlushChain
 from folkmoot.theory.gap import accuracy_gap, threshold_accuracy
 from folkmoot.theory.local_chain import LocalSlushChain
 from folkmoot.theory.majorities import majority_accuracy
-from folkmoot.theory.teams import hierarchy_verdict
 
 __all__ = [
     "LocalSlushChain",
     "SlushChain",
     "accuracy_gap",
-    "hierarchy_verdict",
     "majority_accuracy",
     "threshold_accuracy",
 ]

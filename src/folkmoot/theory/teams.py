@@ -63,7 +63,7 @@ class Verdict(NamedTuple):
     --------
     >>> from folkmoot import Slush
     >>> from folkmoot.outlook import Hierarchy
-    >>> from folkmoot.theory import hierarchy_verdict
+    >>> from folkmoot.theory.teams import hierarchy_verdict
     >>> teams = [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
     >>> verdict = hierarchy_verdict(Hierarchy(teams, Slush(2, 2), Slush(2, 2)), p=0.7)
     >>> round(verdict.right, 4), round(verdict.wrong, 4)
@@ -101,7 +101,8 @@ def hierarchy_verdict(protocol: Teams, p: float | npt.ArrayLike) -> Verdict:
 
     >>> from folkmoot import Others, Slush
     >>> from folkmoot.outlook import Hierarchy
-    >>> from folkmoot.theory import SlushChain, hierarchy_verdict
+    >>> from folkmoot.theory import SlushChain
+    >>> from folkmoot.theory.teams import hierarchy_verdict
     >>> teams = [list(range(i, i + 5)) for i in range(0, 25, 5)]
     >>> rule = Hierarchy(teams, Slush(k=4, alpha=3), Slush(k=4, alpha=3))
     >>> round(hierarchy_verdict(rule, 0.6).right, 4)
