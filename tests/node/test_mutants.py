@@ -11,7 +11,7 @@ import pytest
 from folkmoot.node.review import ballots_of
 from folkmoot.node.session import agreement, poll
 from folkmoot.node.session.agreement import Agreement
-from folkmoot.node.session.desk import Desk
+from folkmoot.node.session.catchup import CatchUp
 from folkmoot.node.session.frames import Reveal, Told, read
 from folkmoot.node.session.poll import Poll, RevealSource
 from folkmoot.node.session.sets import value_of
@@ -107,7 +107,7 @@ def test_without_a_longer_wait_for_reveals_it_is(monkeypatch: pytest.MonkeyPatch
 
 def test_where_only_the_first_to_reveal_is_asked_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """Liars reveal before anybody else, and keep a member from asking others."""
-    monkeypatch.setattr(Desk, "_hurried", property(lambda self: dict(list(self._overtaken.items())[:1])))
+    monkeypatch.setattr(CatchUp, "_hurried", property(lambda self: dict(list(self._overtaken.items())[:1])))
     assert left_out_by_a_liar(hidden=True)
 
 

@@ -19,8 +19,7 @@ from folkmoot.models.labels import classes_of
 from folkmoot.models.openai import OpenAIModel
 from folkmoot.models.remote import ModelAnswer, RemoteModel
 from folkmoot.models.rows import HTTPModel
-from folkmoot.sandbox.given import given
-from folkmoot.sandbox.messages import AnyArray, packed
+from folkmoot.sandbox.messages import AnyArray, given, packed
 
 KINDS: Final[dict[str, type[RemoteModel]]] = {"openai": OpenAIModel, "http": HTTPModel}
 _KEY: Final = "FOLKMOOT_WORKER_KEY"

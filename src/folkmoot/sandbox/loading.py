@@ -13,8 +13,7 @@ import numpy as np
 from folkmoot.arrays import Array
 from folkmoot.files.skops_files import error_text, loaded_skops
 from folkmoot.machine import to_install
-from folkmoot.sandbox.given import given
-from folkmoot.sandbox.messages import AnyArray, Labels, Numbers, packed
+from folkmoot.sandbox.messages import AnyArray, Labels, Numbers, given, packed
 from folkmoot.sandbox.onnx_files import check_self_contained
 from folkmoot.sandbox.process import Limits, Sandboxed
 from folkmoot.sandbox.python_objects import imported

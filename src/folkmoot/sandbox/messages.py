@@ -1,4 +1,4 @@
-"""Messages of a worker and its parent: arrays by type and shape, and failures.
+"""Messages of a worker and its parent: arrays by type and shape, failures; and arrays as a model takes them.
 
 The parent decodes what may come of a hostile file. So a type is one of a few, a shape must fit the bytes, and
 nothing is unpickled.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
@@ -95,6 +96,23 @@ def _plain(label: Any) -> str | bool | int | float | None:
     if isinstance(value, int) and -(2**63) <= value < 2**64:
         return value
     raise ValueError(f"a label must be text or a finite number: got {label!r:.200}")
+
+
+def given(rows: Array, names: Sequence[str], *, framed: bool) -> Any:
+    """The rows as a model is shown them: numbers as they are, texts as a list, records as a frame or dicts.
+
+    ``framed``: it was fitted on a data frame, so records are one, with its columns by name. Others get a
+    dictionary per record, as ``DictVectorizer`` takes them.
+    """
+    if rows.dtype != object:
+        return rows
+    if rows.ndim == 1:
+        return rows.tolist()
+    if not framed:
+        return [dict(zip(names, row, strict=True)) for row in rows.tolist()]
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=list(names)).infer_objects()
 
 
 def failed(error: BaseException) -> Failed:

@@ -38,7 +38,7 @@ def test_every_frame_arrives_once_and_whole_and_from_who_sent_it(hall: Transport
     def send() -> None:
         for (sender, peer), frames in sent.items():
             for frame in frames:
-                hall.transports[sender].send(peer, frame)
+                hall.transports[sender].send(hall.peers[peer], frame)
 
     hall.do(send)
     hall.wait(lambda: sum(len(ear.frames) for ear in hall.ears) >= 121, "all have arrived")
@@ -46,7 +46,7 @@ def test_every_frame_arrives_once_and_whole_and_from_who_sent_it(hall: Transport
     for peer, ear in enumerate(hall.ears):
         assert all(type(frame) is bytes for _, frame in ear.frames)
         for sender in range(N):
-            heard = [frame for who, frame in ear.frames if who == sender]
+            heard = [frame for who, frame in ear.frames if who == hall.peers[sender]]
             assert sorted(heard) == sorted(sent.get((sender, peer), []))
 
 
@@ -56,7 +56,7 @@ def test_a_node_is_never_called_while_it_calls(hall: TransportHall) -> None:
 
     def all_at_once() -> None:
         transport = hall.transports[0]
-        transport.send(1, b"x")
+        transport.send(hall.peers[1], b"x")
         transport.later(transport.now() - 1.0, lambda: calls.append("later"))
         transport.work(lambda: "result", calls.append)
         time.sleep(0.05)
@@ -74,7 +74,7 @@ def test_a_node_is_called_in_one_thread(hall: TransportHall) -> None:
     def begin() -> None:
         hall.transports[0].work(lambda: 0, lambda _: threads.append(threading.get_ident()))
         hall.transports[0].later(hall.transports[0].now(), lambda: threads.append(threading.get_ident()))
-        hall.transports[1].send(0, b"x")
+        hall.transports[1].send(hall.peers[0], b"x")
 
     hall.do(begin)
     hall.wait(lambda: len(threads) == 2 and bool(hall.ears[0].frames), "all three have come")
@@ -173,29 +173,33 @@ def test_sending_to_a_node_that_is_gone_neither_waits_nor_fails_and_it_may_come_
 
     def send() -> None:
         for _ in range(3000):
-            hall.transports[0].send(1, bytes(1000))
+            hall.transports[0].send(hall.peers[1], bytes(1000))
 
     hall.do(send)  # if each waited a second for the node, this would take most of an hour
-    hall.do(lambda: hall.transports[0].send(2, b"others hear"))
-    hall.wait(lambda: (0, b"others hear") in hall.ears[2].frames, "the others are not disturbed")
+    hall.do(lambda: hall.transports[0].send(hall.peers[2], b"others hear"))
+    hall.wait(lambda: (hall.peers[0], b"others hear") in hall.ears[2].frames, "the others are not disturbed")
     hall.come_back(1)
 
     def call() -> bool:
-        hall.transports[0].send(1, b"again")
-        hall.transports[1].send(0, b"here")
-        return (0, b"again") in hall.ears[1].frames and (1, b"here") in hall.ears[0].frames
+        one, other = hall.peers[:2]
+        hall.transports[0].send(other, b"again")
+        hall.transports[1].send(one, b"here")
+        return (one, b"again") in hall.ears[1].frames and (other, b"here") in hall.ears[0].frames
 
     hall.wait(call, "it hears and is heard")
 
 
 def test_a_node_that_comes_back_and_the_others_reach_each_other(hall: TransportHall) -> None:
     hall.wait(
-        lambda: all({*ear.reached_peers} == {*range(N)} - {i} for i, ear in enumerate(hall.ears)), "at first"
+        lambda: all(
+            {*ear.reached_peers} == {*hall.peers} - {hall.peers[i]} for i, ear in enumerate(hall.ears)
+        ),
+        "at first",
     )
     before = [len(ear.reached_peers) for ear in hall.ears]
     hall.leave(2)
     hall.come_back(2)
-    hall.wait(lambda: {*hall.ears[2].reached_peers} == {0, 1}, "it reaches the others")
+    hall.wait(lambda: {*hall.ears[2].reached_peers} == {*hall.peers[:2]}, "it reaches the others")
     for place in (0, 1):
         more = hall.ears[place].reached_peers
-        hall.wait(lambda more=more, old=before[place]: 2 in more[old:], "they reach it")  # type: ignore[misc]
+        hall.wait(lambda more=more, old=before[place]: hall.peers[2] in more[old:], "they reach it")  # type: ignore[misc]

@@ -1,10 +1,13 @@
-"""Transports of n nodes, in memory or over TLS, behind the same calls, so that one test plays on both."""
+"""Transports of n nodes, in memory or over TLS, behind the same calls, so that one test plays on both.
+
+Nodes know each other by ``peers``, fingerprints.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -15,33 +18,37 @@ from folkmoot.node.membership.roster import Roster
 from folkmoot.node.transports.mesh import Mesh
 from folkmoot.node.transports.transport import Transport
 from folkmoot.testing.memory import Network
-from support.node.places import Places
+from support.node.signed import keys_and_roster
 
 
 class Ear:
     """A receiver that writes everything down, and in which thread it was told."""
 
     def __init__(self) -> None:
-        self.frames: list[tuple[int, bytes]] = []
-        self.reached_peers: list[int] = []
+        self.frames: list[tuple[bytes, bytes]] = []
+        self.reached_peers: list[bytes] = []
         self.threads: set[int] = set()
 
-    def received(self, peer: int, frame: bytes) -> None:
+    def received(self, peer: bytes, frame: bytes) -> None:
         self.frames.append((peer, frame))
         self.threads.add(threading.get_ident())
 
-    def reached(self, peer: int) -> None:
+    def reached(self, peer: bytes) -> None:
         self.reached_peers.append(peer)
 
-    def unreachable(self, peer: int) -> None:
+    def unreachable(self, peer: bytes) -> None:
         pass
 
 
 class TransportHall(Protocol):
     """n transports, each with an ear."""
 
-    transports: list[Transport[int]]
+    peers: list[bytes]
     ears: list[Ear]
+
+    @property
+    def transports(self) -> Sequence[Transport[bytes]]:
+        """One of each node."""
 
     def do(self, call: Callable[[], None]) -> None:
         """Call where a node would: in the thread and the loop of the transports."""
@@ -64,8 +71,9 @@ class TransportHall(Protocol):
 
 class MemoryHall:
     def __init__(self, n: int) -> None:
-        self.network = Network(range(n), seed=0)
-        self.transports: list[Transport[int]] = [self.network.world(place) for place in range(n)]
+        self.peers = keys_and_roster(n)[1].peers
+        self.network: Network[bytes] = Network(self.peers, seed=0)
+        self.transports = [self.network.world(peer) for peer in self.peers]
         self.ears = [Ear() for _ in range(n)]
         for transport, ear in zip(self.transports, self.ears, strict=True):
             transport.attach(ear)
@@ -84,10 +92,10 @@ class MemoryHall:
         self.network.run(self.network.time + seconds)
 
     def leave(self, place: int) -> None:
-        self.network.crash(place)
+        self.network.crash(self.peers[place])
 
     def come_back(self, place: int) -> None:
-        self.transports[place], self.ears[place] = self.network.world(place), Ear()
+        self.transports[place], self.ears[place] = self.network.world(self.peers[place]), Ear()
         self.transports[place].attach(self.ears[place])
 
     def close(self) -> None:
@@ -103,24 +111,20 @@ class MeshHall:
             for place, port in enumerate(self._held.numbers)
         ]
         self._roster = Roster(each.member() for each in made)
+        self.peers = self._roster.peers
         self.ears = [Ear() for _ in range(n)]
-        self.meshes: list[Mesh] = []
-        self.places: list[Places] = []
+        self.transports: list[Mesh] = []
         for place in range(n):
-            mesh, places = self._runner.run(self._start(place))
-            self.meshes.append(mesh)
-            self.places.append(places)
-        self.transports: list[Transport[int]] = list(self.places)
-        for mesh in self.meshes:
+            self.transports.append(self._runner.run(self._start(place)))
+        for mesh in self.transports:
             self.wait(lambda mesh=mesh: len(mesh.connected()) == n - 1, "all are connected")  # type: ignore[misc]
 
-    async def _start(self, place: int) -> tuple[Mesh, Places]:
+    async def _start(self, place: int) -> Mesh:
         folder = self._folder / f"p{place}"
         mesh = Mesh(self._roster, place, str(folder / CERTIFICATE), str(folder / KEY))
-        places = Places(mesh, self._roster)
-        places.attach(self.ears[place])
+        mesh.attach(self.ears[place])
         await mesh.listen("127.0.0.1", self._held.numbers[place])
-        return mesh, places
+        return mesh
 
     def do(self, call: Callable[[], None]) -> None:
         async def called() -> None:
@@ -141,14 +145,14 @@ class MeshHall:
         self._runner.run(asyncio.sleep(seconds))
 
     def leave(self, place: int) -> None:
-        self._runner.run(self.meshes[place].close())
+        self._runner.run(self.transports[place].close())
 
     def come_back(self, place: int) -> None:
         self.ears[place] = Ear()
-        self.meshes[place], self.transports[place] = self._runner.run(self._start(place))
+        self.transports[place] = self._runner.run(self._start(place))
 
     def close(self) -> None:
-        for place in range(len(self.meshes)):
+        for place in range(len(self.transports)):
             self.leave(place)
         self.rest(0.05)
         self._runner.close()

@@ -83,5 +83,5 @@ class Change(Session[Stages]):
         self.stage.step(now)
         if self._agreeing:
             if not before:
-                self._desk.begin(now)
-            self._desk.fetch(self.polls[0])
+                self._catchup.begin(now)
+            self._catchup.fetch(self.polls[0])

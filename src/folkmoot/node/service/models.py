@@ -41,7 +41,6 @@ from folkmoot.node.wire.schema import (
     described,
 )
 from folkmoot.node.wire.things import RECORDS, TEXTS
-from folkmoot.sandbox.given import given
 from folkmoot.sandbox.loading import (
     PICKLES,
     SUFFIXES,
@@ -52,6 +51,7 @@ from folkmoot.sandbox.loading import (
     load_object_apart,
     load_sandboxed,
 )
+from folkmoot.sandbox.messages import given
 from folkmoot.sandbox.process import Sandboxed, WorkerError
 from folkmoot.sandbox.python_objects import is_object, make_current_folder_importable
 

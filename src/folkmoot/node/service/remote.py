@@ -17,7 +17,7 @@ from folkmoot.models.posting import key_from
 from folkmoot.models.serving import Facts, Replies, asked, facts_of, made, port_of, replied
 from folkmoot.node.service.choosing import Reply
 from folkmoot.node.service.model_table import ModelTable
-from folkmoot.sandbox.given import given
+from folkmoot.sandbox.messages import given
 from folkmoot.sandbox.process import Limits, Sandboxed, WorkerError
 
 _SECONDS: Final = 60.0  # for one call, where nobody says how long it may take

@@ -1,6 +1,12 @@
 """Agreement on one set: single-shot Tendermint (Buchman, Kwon and Milosevic 2018, algorithm 1).
 
-Safe always; live once frames arrive. Each rule stands above the branch that plays it.
+Safe always; live once frames arrive. Each rule stands above the branch that plays it, with the lines of the
+paper's algorithm. Four things are added to it:
+
+- whom a new set may leave out (``_include_ok``): so no proposer leaves out an honest member in time;
+- statements carry ``just``, the paper's validRound, in prevotes too: so a split leaves evidence;
+- a member votes once it holds all that a set names, and asks for what it lacks (``catchup.py``);
+- the first set may wait for slow members (``Pace``).
 """
 
 from __future__ import annotations
@@ -203,7 +209,7 @@ class Agreement:
         return moved
 
     def _decide(self) -> bool:
-        """q precommits v in any round -> decide, keep them as certificate."""
+        """q precommits v in any round -> decide, keep them as certificate (lines 49-54)."""
         for number, value in self.book.supported(Kind.PRECOMMIT, self.poll, self.stage, self.members.quorum):
             body = self._body(value)
             if body is not None:
@@ -216,14 +222,14 @@ class Agreement:
         return False
 
     def _start(self, now: float) -> bool:
-        """agree(0) from n-f commitments on; agree(1) from the first reveals on."""
+        """agree(0) from n-f commitments on; agree(1) from the first reveals on (line 10)."""
         if self.started is None and (self.source.makeable() or self.stage == 1):
             self.started = self._entered = now
             return True
         return False
 
     def _join(self, now: float) -> bool:
-        """f+1 members in a later round -> join them."""
+        """f+1 members in a later round -> join them (lines 55-56)."""
         later = self.book.round_of_some(self.poll, self.stage)
         return later > self.round and self._enter(later, now)
 
@@ -236,7 +242,7 @@ class Agreement:
         return True
 
     def _validate(self) -> bool:
-        """q prevotes v -> valid = (r, v)"""
+        """q prevotes v -> valid = (r, v) (lines 36, 42-43)"""
         newest = -1 if self._valid is None else self._valid[0]
         for number, value in self.book.supported(Kind.PREVOTE, self.poll, self.stage, self.members.quorum):
             if number > newest and self.has_quorum(number, value) and self._body(value) is not None:
@@ -246,7 +252,7 @@ class Agreement:
 
     def _propose(self, now: float) -> bool:
         """propose the newest valid value with its quorum of prevotes (just = its round); else a new set:
-        complete at once, incomplete from start + max(5 delta, window) on
+        complete at once, incomplete from start + max(5 delta, window) on (lines 14-19)
         """
         slot = self._slot(Kind.PROPOSE)
         if self.started is None or self.proposer(self.round) != self.me or self.book.of(slot, self.me):
@@ -285,8 +291,8 @@ class Agreement:
         return self._entered + 3 * self.pace.of(self.round)
 
     def _prevote(self, now: float) -> bool:
-        """prevote v if well formed, all its data held, and ...;
-        own just = max(just, lockedRound if locked on v); else nil; nil also when patience ends
+        """prevote v if well formed, all its data held, and ... (lines 22-33);
+        own just = max(just, lockedRound if locked on v); else nil; nil also when patience ends (lines 57-60)
         """
         slot = self._slot(Kind.PREVOTE)
         if (
@@ -311,23 +317,23 @@ class Agreement:
         return False
 
     def _judge(self, proposal: Said, now: float) -> _Verdict:
+        """... what a prevote needs: v well formed, all its data held, and a reason by ``just``."""
         body = self.bodies.get(proposal.value)
         if body is None:
             return _Verdict.WAIT
-        new = proposal.just == NO_ROUND
+        new, lock = proposal.just == NO_ROUND, self.lock()
+        on_it = lock is not None and lock[1] == proposal.value
         if not self.source.well_formed(body, proposal.member if new else None):
             return _Verdict.NO
         if not self.source.holds(body):
             return _Verdict.WAIT
-        lock = self.lock()
-        on_it = lock is not None and lock[1] == proposal.value
+        # just = -1: (unlocked or locked on v) and include_ok(v) (line 23); the latter is not asked of a set
+        # that one is locked on
         if new:
-            # just = -1: (unlocked or locked on v) and include_ok(v); the rule does not apply to a set that
-            # one is locked on
             if lock is not None:
                 return _Verdict.YES if on_it else _Verdict.NO
             return self._include_ok(body, now)
-        # just >= 0: q prevotes (just, v) held, and (lockedRound <= just or locked on v)
+        # just >= 0: q prevotes (just, v) held, and (lockedRound <= just or locked on v) (lines 28-29)
         if not self.has_quorum(proposal.just, proposal.value):
             return _Verdict.WAIT
         return _Verdict.YES if lock is None or lock[0] <= proposal.just or on_it else _Verdict.NO
@@ -354,8 +360,9 @@ class Agreement:
         return _Verdict.NO
 
     def _precommit(self, now: float) -> bool:
-        """q prevotes v -> lock (r, v); precommit v.
+        """q prevotes v -> lock (r, v); precommit v (lines 36-41).
         q prevotes nil, or q prevotes of any value and then delta_r -> precommit nil
+        (lines 34-35, 44-46, 61-64)
         """
         slot, prevotes = self._slot(Kind.PRECOMMIT), self._slot(Kind.PREVOTE)
         if self.started is None or self.book.of(slot, self.me):
@@ -377,7 +384,7 @@ class Agreement:
         return False
 
     def _next(self, now: float) -> bool:
-        """q precommits of any value and then delta_r -> round r+1"""
+        """q precommits of any value and then delta_r -> round r+1 (lines 47-48, 65-67)"""
         if self.book.speakers(self._slot(Kind.PRECOMMIT)) < self.members.quorum:
             return False
         if self._precommitted_since is None:

@@ -6,7 +6,7 @@ In a talk, ``Ask`` and ``Answer`` are all there is besides.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -21,6 +21,7 @@ MARK: Final = 8  # bytes
 
 Votes: TypeAlias = Annotated[bytes, msgspec.Meta(max_length=MOST_VOTES)]
 Salt: TypeAlias = Digest
+Read = TypeVar("Read")
 
 
 class _Frame(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -117,6 +118,14 @@ def read(frame: bytes) -> Frame:
 def read_stored(record: bytes) -> Told | Secret:
     """The frame that was written into the journal, however long."""
     found: Told | Secret = _STORED.decode(record)
+    return found
+
+
+def read_exactly(decoder: msgspec.msgpack.Decoder[Read], data: bytes, what: str) -> Read:
+    """What is in these bytes; ValueError unless they are the one encoding of it, whose hash names it."""
+    found = decoder.decode(data)
+    if _ENCODER.encode(found) != data:
+        raise ValueError(f"{what} must be encoded in the one right way")
     return found
 
 

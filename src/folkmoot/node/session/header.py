@@ -14,7 +14,7 @@ from typing import Annotated, Final, TypeAlias
 import msgspec
 import numpy as np
 
-from folkmoot.node.session.frames import MOST_BYTES
+from folkmoot.node.session.frames import MOST_BYTES, read_exactly
 from folkmoot.node.session.statement import Digest, Place
 from folkmoot.node.session.terms import Terms
 from folkmoot.node.wire.schema import Column, check_schema
@@ -191,10 +191,7 @@ def read_header(data: bytes, n: int) -> Header:
 
 def unchecked_header(data: bytes) -> Header:
     """The header in these bytes, which n members may not be able to vote on; ValueError if it is none."""
-    header = _DECODER.decode(data)
-    if header.encoded() != data:
-        raise ValueError("a header must be encoded in the one right way")
-    return header
+    return read_exactly(_DECODER, data, "a header")
 
 
 def motion_of(header: bytes) -> bytes:

@@ -145,10 +145,10 @@ class Motion(Session[Poll]):
                 elif not self._begin_to_talk(now):
                     self._open(now)
             stage = self.polls[-1].stage
-            if self._desk.entered((stage.poll, stage.stage), now):
+            if self._catchup.entered((stage.poll, stage.stage), now):
                 self._use_early(now)
         if self._agreeing:
-            self._desk.fetch(self.polls[-1])
+            self._catchup.fetch(self.polls[-1])
 
     @property
     def _agreeing(self) -> bool:

@@ -14,7 +14,7 @@ from typing import Final, Generic, TypeVar
 
 from folkmoot.node.session.agreement import Stages
 from folkmoot.node.session.book import Book, Evidence
-from folkmoot.node.session.desk import Desk, request
+from folkmoot.node.session.catchup import CatchUp, request
 from folkmoot.node.session.frames import Answer, Ask, Have, Secret, Told, read, read_stored
 from folkmoot.node.session.speaker import Outbox, Speaker
 from folkmoot.node.session.statement import Kind, Members, Sign
@@ -37,7 +37,7 @@ class Session(ABC, Generic[Each]):
         self.speaker = Speaker(name, me, sign, self.book)
         self.polls: list[Each] = []
         self._delta = delta
-        self._desk = Desk(self.book, self.speaker, delta, now)
+        self._catchup = CatchUp(self.book, self.speaker, delta, now)
         self._secrets: dict[int, Secret] = {}  # own votes, by poll
         self._unused: dict[int, Told] = {}  # by peer, the last with sets or votes that it could not judge yet
 
@@ -94,7 +94,7 @@ class Session(ABC, Generic[Each]):
                 raise ValueError("statements must be signed by their members")
             if peer is not None:
                 for place in self._places(peer, message):
-                    self._desk.is_at(peer, place, now)
+                    self._catchup.is_at(peer, place, now)
         elif peer is not None:
             self._asked_by(peer, message, now)
 
@@ -110,20 +110,20 @@ class Session(ABC, Generic[Each]):
     def _asked_by(self, peer: int, message: Have | Ask | Answer, now: float) -> None:
         if not isinstance(message, Have):
             raise ValueError("a frame must be of an agreement")
-        self._desk.is_at(peer, (message.poll, message.stage), now)
-        self._desk.help(self.polls, peer, message, now)
+        self._catchup.is_at(peer, (message.poll, message.stage), now)
+        self._catchup.help(self.polls, peer, message, now)
 
     def wake(self, now: float) -> None:
         """Time has passed, or something else is different."""
         self._step(now)
-        if self._agreeing and now >= self._desk.stalls_at(self.polls[-1].stage):
-            self._desk.ask(self.polls[-1], now)
+        if self._agreeing and now >= self._catchup.stalls_at(self.polls[-1].stage):
+            self._catchup.ask(self.polls[-1], now)
 
     def due(self, now: float) -> float | None:
         """When to be woken, unless something happens before."""
         if not self._agreeing:
             return None
-        times = [self._desk.stalls_at(self.polls[-1].stage), self.polls[-1].due(now)]
+        times = [self._catchup.stalls_at(self.polls[-1].stage), self.polls[-1].due(now)]
         return min(each for each in times if each is not None)
 
     def take(self) -> Outbox:
@@ -154,7 +154,7 @@ class Session(ABC, Generic[Each]):
         if early and peer is not None:
             self._unused[peer] = told
         if fresh:
-            self._desk.moved(now)
+            self._catchup.moved(now)
         return fresh
 
     def _use_early(self, now: float) -> None:

@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from folkmoot.node.session.frames import read_exactly
 from folkmoot.node.session.statement import NO_ROUND, Digest, Kind, Members, Place, Signature, words
 
 Signed: TypeAlias = tuple[Digest, Signature]
@@ -97,18 +98,12 @@ def encoded(body: Commitments | Revealed) -> bytes:
 
 def read_commitments(body: bytes) -> Commitments:
     """The set in a body of stage 0; ValueError if it is none."""
-    found = _READ_COMMITMENTS.decode(body)
-    if encoded(found) != body:
-        raise ValueError("a set must be encoded in the one right way")
-    return found
+    return read_exactly(_READ_COMMITMENTS, body, "a set")
 
 
 def read_revealed(body: bytes) -> Revealed:
     """The set in a body of stage 1; ValueError if it is none."""
-    found = _READ_REVEALED.decode(body)
-    if encoded(found) != body:
-        raise ValueError("a set must be encoded in the one right way")
-    return found
+    return read_exactly(_READ_REVEALED, body, "a set")
 
 
 def value_of(motion: bytes, poll: int, stage: int, body: bytes) -> bytes:

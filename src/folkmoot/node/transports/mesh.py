@@ -368,8 +368,7 @@ class Mesh:
                     for *_, (found, *_) in await self._loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
                         state.seen_at(str(found))
                     await self._loop.create_connection(lambda c=connection: c, host, port)  # type: ignore[misc]
-                    while not connection.ready and not connection.over:
-                        await connection.changed()
+                    await connection.changed()
             except asyncio.CancelledError:  # nobody else knows of a handshake under way
                 connection.abort()
                 raise

@@ -95,7 +95,7 @@ class Connection(asyncio.Protocol):
         self._now = self._loop.time
         self.since = self._now()  # a socket that comes later had less time
         self.over, self.why = False, ""
-        self._changed: asyncio.Future[None] | None = None
+        self._known = asyncio.Event()  # that it is ready, or over
         self.address = ""
 
     # ---- what asyncio calls ------------------------------------------------------------------
@@ -258,7 +258,7 @@ class Connection(asyncio.Protocol):
             self.drop("did not say hello")
             return
         if self._hub.greeted(self, hello):
-            self._tell()
+            self._known.set()
         else:
             self.drop("has another roster")
 
@@ -314,17 +314,11 @@ class Connection(asyncio.Protocol):
             self.over, self.why = True, why
             self.ready = False
             self._hub.closed(self, why)
-            self._tell()
+            self._known.set()
 
     async def changed(self) -> None:
         """Wait until the peer has said hello, or the connection is over."""
-        if not self.ready and not self.over:
-            self._changed = self._loop.create_future()
-            await self._changed
-
-    def _tell(self) -> None:
-        if self._changed is not None and not self._changed.done():
-            self._changed.set_result(None)
+        await self._known.wait()
 
 
 def _notice_dead_peers(plain: Any) -> None:

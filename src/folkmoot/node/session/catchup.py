@@ -18,7 +18,7 @@ MOST_STATEMENTS = 6  # in a reply, per member
 _SLOWEST: Final = 8  # times the first pause between two requests
 
 
-class Desk:
+class CatchUp:
     """Asks for what its member lacks, and gives others what they lack."""
 
     def __init__(self, book: Book, speaker: Speaker, delta: float, now: float) -> None:
