@@ -74,9 +74,3 @@ def test_nobody_decides_without_n_minus_f() -> None:
     played.run(80.0, played.decided)
     assert played.decided()
     assert answers(played)[0] == 0
-
-
-def test_frames_that_are_lost_are_asked_for() -> None:
-    played = world(7, Terms(labels=LABELS, seconds=4.0), CHOICES, Weather(drop=0.5))
-    played.run(120.0, played.decided)
-    assert played.decided()

@@ -256,7 +256,7 @@ def test_reveals_before_the_commitments_are_agreed_can_be_copied(monkeypatch: py
 
     def hasty(self: Poll, votes: bytes, salt: bytes) -> None:
         real(self, votes, salt)
-        self.speaker.send(None, [Reveal(self.number, self.speaker.me, salt, votes)])
+        self.signer.send(None, [Reveal(self.number, self.signer.me, salt, votes)])
 
     monkeypatch.setattr(Poll, "commit", hasty)
     world, copycat = copying()

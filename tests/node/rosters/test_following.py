@@ -76,19 +76,6 @@ def test_all_go_over_to_a_roster_that_enough_have_signed(n: int) -> None:
     assert not [each for node in moot.nodes for each in node.chronicle.evidence()]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_two_complete_proposals_at_once_end_in_one_roster(seed: int) -> None:
-    """Whoever proposes in the agreement chooses; loss and overtaking make it another one for each seed."""
-    moot = Followers(5, seed, Weather(delay=0.1, drop=0.1))
-    one, other = propose(moot, 0, 9000), propose(moot, 1, 9001)
-    moot.run(20.0, lambda: all(len(node.chronicle.proposals) == 2 for node in moot.nodes))
-    sign(moot, one, 1, 2, 3, 4)
-    sign(moot, other, 0, 2, 3, 4)
-    moot.run(120.0, moot.at(1))
-    assert moot.at(1)()
-    same_roster(moot)
-
-
 def test_consents_that_are_split_end_nothing() -> None:
     """Two of four want one roster, two the other; then somebody consents to the other one, too."""
     moot = Followers(4)
@@ -225,23 +212,6 @@ def _other(moot: Followers, said: Said, kinds: tuple[Kind, ...], place: int) -> 
     return msgspec.structs.replace(made, signature=moot.key(place).sign(words))
 
 
-@pytest.mark.parametrize("n", [4, 5, 7])
-@pytest.mark.parametrize("liar", [0, 1, 2, 3])
-def test_one_that_says_two_things_splits_nothing_and_leaves_evidence(n: int, liar: int) -> None:
-    moot = Followers(n, seed=liar)
-    lie(moot, liar, (Kind.PROPOSE, Kind.PREVOTE, Kind.PRECOMMIT))
-    by = (liar + 1) % n
-    name = propose(moot, by, 9000)
-    moot.run(5.0)
-    sign(moot, name, *(i for i in range(n) if i not in (by, liar)))
-    moot.run(200.0, moot.at(1, but=(liar,)))
-    assert moot.at(1, but=(liar,))()
-    same_roster(moot, but=(liar,))
-    honest = [node for i, node in enumerate(moot.nodes) if i != liar]
-    accused = {each.one.member for node in honest for _, each in node.chronicle.evidence()}
-    assert accused <= {liar}
-
-
 def test_who_says_two_things_to_the_same_members_is_proven_to_and_the_file_shows_it() -> None:
     moot, liar = Followers(4), 3
     lie(moot, liar, (Kind.PREVOTE,), both=True)
@@ -259,16 +229,6 @@ def test_who_says_two_things_to_the_same_members_is_proven_to_and_the_file_shows
             found += 1
             assert node.following.counts["evidence"] == 1
     assert found
-
-
-def test_a_silent_member_holds_nothing_up() -> None:
-    moot = Followers(4)
-    name = propose(moot, 0, 9000)
-    moot.run(5.0)
-    moot.network.crash(moot.nodes[3].peer)
-    sign(moot, name, 1, 2)
-    moot.run(60.0, moot.at(1, but=(3,)))
-    assert moot.at(1, but=(3,))()
 
 
 def long_content(roster: Roster, number: int) -> bytes:

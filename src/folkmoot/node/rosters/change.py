@@ -73,7 +73,7 @@ class Change(Session[Stages]):
         only.agreements = [
             Agreement(
                 0, 0, order=order, pace=Pace(self._delta), opened=now, source=source, book=self.book,
-                speaker=self.speaker,
+                signer=self.signer,
             )
         ]  # fmt: skip
         self.polls.append(only)

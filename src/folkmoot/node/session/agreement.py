@@ -18,7 +18,7 @@ from typing import Protocol
 from folkmoot.node.session.book import Book
 from folkmoot.node.session.frames import Body, Part, Reveal
 from folkmoot.node.session.sets import most_bytes, value_of
-from folkmoot.node.session.speaker import Speaker
+from folkmoot.node.session.signer import Signer
 from folkmoot.node.session.statement import NIL, NO_ROUND, Kind, Quorum, Said
 
 
@@ -79,11 +79,11 @@ class Agreement:
 
     def __init__(
         self, poll: int, stage: int, *, order: list[int], pace: Pace, opened: float,
-        source: Source, book: Book, speaker: Speaker,
+        source: Source, book: Book, signer: Signer,
     ) -> None:  # fmt: skip
         self.poll, self.stage, self.order, self.pace, self.opened = poll, stage, order, pace, opened
-        self.source, self.book, self.speaker = source, book, speaker
-        self.members, self.me = book.members, speaker.me
+        self.source, self.book, self.signer = source, book, signer
+        self.members, self.me = book.members, signer.me
         self.bodies: dict[bytes, bytes] = {}  # by value
         self.round = 0
         self.decided: bytes | None = None  # a value
@@ -101,7 +101,7 @@ class Agreement:
         """Go on in the latest round in which this member has said anything."""
         for kind in (Kind.PROPOSE, Kind.PREVOTE, Kind.PRECOMMIT):
             for number in self.book.rounds(kind, self.poll, self.stage):
-                if self.speaker.has_said(kind, self.poll, self.stage, number):
+                if self.signer.has_said(kind, self.poll, self.stage, number):
                     self.round = max(self.round, number)
         self.book.round[self.poll, self.stage] = self.round
 
@@ -138,7 +138,7 @@ class Agreement:
     def lock(self) -> tuple[int, bytes] | None:
         """The last round in which this member precommitted a value, and that value."""
         for number in range(self.round, -1, -1):
-            said = self.speaker.has_said(Kind.PRECOMMIT, self.poll, self.stage, number)
+            said = self.signer.has_said(Kind.PRECOMMIT, self.poll, self.stage, number)
             if said is not None and said.value != NIL:
                 return number, said.value
         return None
@@ -217,7 +217,7 @@ class Agreement:
                 chosen = {said.member: said for said in there if said.value == value}
                 self.certificate = tuple(chosen[i] for i in sorted(chosen))
                 self.decided = value
-                self.speaker.store((*self.certificate, Body(self.poll, self.stage, body)))
+                self.signer.store((*self.certificate, Body(self.poll, self.stage, body)))
                 return True
         return False
 
@@ -261,13 +261,13 @@ class Agreement:
             just, value = self._valid
             quorum = self.justification(just, value)
             parts = self._parts(self.bodies[value])
-            return self.speaker.say(slot, value, just=just, store=(*quorum, *parts), send=(*quorum, *parts))
+            return self.signer.say(slot, value, just=just, store=(*quorum, *parts), send=(*quorum, *parts))
         if not self.source.makeable() or not (self.source.complete() or now >= self._from(5)):
             return False
         body = self.source.make()
         value = value_of(self.book.motion, self.poll, self.stage, body)
         self.bodies[value] = body
-        return self.speaker.say(slot, value, store=self._parts(body), send=self._parts(body))
+        return self.signer.say(slot, value, store=self._parts(body), send=self._parts(body))
 
     def _from(self, deltas: int) -> float:
         """So many delta after the start, not before the window for votes ends; later where some are late."""
@@ -311,9 +311,9 @@ class Agreement:
             quorum = self.justification(just, proposal.value) if just >= 0 else []
             body = self._parts(self.bodies[proposal.value])
             more = quorum if just > proposal.just else []  # others may not hold it
-            return self.speaker.say(slot, proposal.value, just=just, store=(*quorum, *body), send=more)
+            return self.signer.say(slot, proposal.value, just=just, store=(*quorum, *body), send=more)
         if now >= self._patience() or (proposals and _Verdict.WAIT not in verdicts):
-            return self.speaker.say(slot, NIL)
+            return self.signer.say(slot, NIL)
         return False
 
     def _judge(self, proposal: Said, now: float) -> _Verdict:
@@ -356,7 +356,7 @@ class Agreement:
         if self.round not in self._refused:
             self._refused.add(self.round)
             parts = [part for i in left_out for part in self.source.of(i)]
-            self.speaker.send(self.proposer(self.round + 1), parts)
+            self.signer.send(self.proposer(self.round + 1), parts)
         return _Verdict.NO
 
     def _precommit(self, now: float) -> bool:
@@ -373,14 +373,14 @@ class Agreement:
                 body = self._body(value)
                 if body is not None:
                     quorum = self.justification(self.round, value)
-                    return self.speaker.say(slot, value, store=(*quorum, *self._parts(body)))
+                    return self.signer.say(slot, value, store=(*quorum, *self._parts(body)))
         if len(tally.get(NIL, ())) >= self.members.quorum:
-            return self.speaker.say(slot, NIL)
+            return self.signer.say(slot, NIL)
         if self.book.speakers(prevotes) >= self.members.quorum and self.book.of(prevotes, self.me):
             if self._prevoted_since is None:
                 self._prevoted_since = now
             if now >= self._prevoted_since + self.pace.of(self.round):
-                return self.speaker.say(slot, NIL)
+                return self.signer.say(slot, NIL)
         return False
 
     def _next(self, now: float) -> bool:

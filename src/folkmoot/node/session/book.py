@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -55,12 +55,12 @@ class Book:
         self.size = 0
         self.forged = 0  # statements whose signatures did not hold
         self._slots: defaultdict[Slot, dict[int, list[Said]]] = defaultdict(dict)
-        self._tallies: defaultdict[Slot, defaultdict[bytes, set[int]]] = defaultdict(lambda: defaultdict(set))
+        # By (kind, poll, stage), round and value: who said it.
+        self._tallies: defaultdict[tuple[int, int, int], dict[int, defaultdict[bytes, set[int]]]]
+        self._tallies = defaultdict(dict)
         self._ahead: defaultdict[tuple[int, int], dict[int, int]] = defaultdict(dict)
         self._locks: defaultdict[tuple[int, int, int], list[Said]] = defaultdict(list)
         self._marks: dict[tuple[int, bytes, Slot, int], bytes] = {}
-        self._rounds: defaultdict[tuple[int, int, int], set[int]] = defaultdict(set)
-        self._many: defaultdict[tuple[int, int, int], dict[tuple[int, bytes], None]] = defaultdict(dict)
 
     def add(self, said: Said, *, stored: bool = False) -> bool:
         """Keep a statement; False if it is known, unsound, not of its member, or not worth keeping.
@@ -84,11 +84,7 @@ class Book:
             return False
         self._marks[said.member, said.value, said.slot, said.just] = hashlib.sha256(words).digest()[:MARK]
         self._slots[said.slot].setdefault(said.member, []).append(said)
-        who = self._tallies[said.slot][said.value]
-        who.add(said.member)
-        self._rounds[said.slot[:3]].add(said.round)
-        if len(who) > self.members.faults and said.value != NIL:
-            self._many[said.slot[:3]][said.round, said.value] = None
+        self._tallies[said.slot[:3]].setdefault(said.round, defaultdict(set))[said.value].add(said.member)
         self.size += 1
         if said.round > self._ahead[stage].get(said.member, -1) and said.kind != Kind.COMMIT:
             self._ahead[stage][said.member] = said.round
@@ -128,21 +124,22 @@ class Book:
         """How many members said anything there."""
         return len(self._slots.get(slot, ()))
 
-    def tally(self, slot: Slot) -> dict[bytes, set[int]]:
+    def tally(self, slot: Slot) -> Mapping[bytes, set[int]]:
         """By value, who said it."""
-        return self._tallies.get(slot) or {}
+        return self._tallies[slot[:3]].get(slot[3]) or {}
 
     def rounds(self, kind: Kind, poll: int, stage: int) -> list[int]:
         """The rounds in which anybody made statements of this kind, in order."""
-        return sorted(self._rounds.get((kind, poll, stage), ()))
+        return sorted(self._tallies[kind, poll, stage])
 
     def supported(self, kind: Kind, poll: int, stage: int, least: int) -> list[tuple[int, bytes]]:
-        """(round, value) of what at least so many members said, and more than may lie; but for nil."""
-        found = self._many.get((kind, poll, stage), {})
+        """(round, value) of what at least so many members said, but for nil."""
         return [
-            (number, value) for number, value in found
-            if len(self._tallies[kind, poll, stage, number][value]) >= least
-        ]  # fmt: skip
+            (number, value)
+            for number, tally in self._tallies[kind, poll, stage].items()
+            for value, who in tally.items()
+            if value != NIL and len(who) >= least
+        ]
 
     def round_of_some(self, poll: int, stage: int) -> int:
         """The latest round that f + 1 members have reached: so an honest one has."""

@@ -10,7 +10,7 @@ from typing import Final
 from folkmoot.node.session.agreement import Agreement, Stages
 from folkmoot.node.session.book import Book
 from folkmoot.node.session.frames import MARK, Body, Have, Part
-from folkmoot.node.session.speaker import Speaker
+from folkmoot.node.session.signer import Signer
 from folkmoot.node.session.statement import NO_ROUND, Kind, Said
 
 MOST_BYTES = 1 << 20  # of the sets and votes in a reply
@@ -21,9 +21,9 @@ _SLOWEST: Final = 8  # times the first pause between two requests
 class CatchUp:
     """Asks for what its member lacks, and gives others what they lack."""
 
-    def __init__(self, book: Book, speaker: Speaker, delta: float, now: float) -> None:
-        self._book, self._speaker, self._delta = book, speaker, delta
-        self._n, self._faults, self._me = book.members.n, book.members.faults, speaker.me
+    def __init__(self, book: Book, signer: Signer, delta: float, now: float) -> None:
+        self._book, self._signer, self._delta = book, signer, delta
+        self._n, self._faults, self._me = book.members.n, book.members.faults, signer.me
         self._asked_at = self._moved_at = now  # when it last asked, and when it last heard of more
         self._asked = 0  # times since it last made progress
         self._helper = self._me
@@ -82,17 +82,17 @@ class CatchUp:
         if due:
             for to in due:
                 self._overtaken[to] = math.inf
-                self._speaker.put(to, have)
+                self._signer.put(to, have)
             return
         if self._asked == 0:
-            self._speaker.put(None, have)
+            self._signer.put(None, have)
         else:
             helpers = {poll.stage.proposer(poll.stage.round)}
             while len(helpers - {self._me}) < min(4, self._n - 1):
                 self._helper = (self._helper + 1) % self._n
                 helpers.add(self._helper)
             for to in sorted(helpers - {self._me}):
-                self._speaker.put(to, have)
+                self._signer.put(to, have)
         self._asked_at, self._asked = now, self._asked + 1
 
     def fetch(self, poll: Stages) -> None:
@@ -103,7 +103,7 @@ class CatchUp:
                 self._fetched.add((value, many))
                 have = request(self._book, poll)
                 for to in sorted(holders, key=lambda i: (i - self._me) % self._n)[:many]:
-                    self._speaker.put(to, have)
+                    self._signer.put(to, have)
 
     def help(self, polls: Sequence[Stages], peer: int, have: Have, now: float) -> None:
         """Reply with what is lacking: bounded, and not more often than a frame takes."""
@@ -114,7 +114,7 @@ class CatchUp:
         parts = reply(self._book, polls, have)
         if parts:
             self._replied[peer] = now
-            self._speaker.send(peer, parts)
+            self._signer.send(peer, parts)
 
 
 def request(book: Book, poll: Stages) -> Have:

@@ -93,7 +93,7 @@ class Motion(Session[Poll]):
         """answer = rule(votes, H(C)); sign RESULT(H(answer))"""
         self.answer = answer
         last = len(self.polls) - 1
-        self.speaker.say((Kind.RESULT, last, 0, 0), digest_of(self.name, answer))
+        self.signer.say((Kind.RESULT, last, 0, 0), digest_of(self.name, answer))
         self._compare()
 
     def vote(self, poll: int, votes: bytes, salt: bytes, now: float) -> None:
@@ -124,7 +124,7 @@ class Motion(Session[Poll]):
         before = (self.polls[-1].stage.decided or NIL) if self.polls else NIL
         poll = Poll(
             number, before, pace=Pace(self._delta, self.header.terms.window), opened=now, book=self.book,
-            speaker=self.speaker, is_ballot=judge_of(self.header, number, self.members.n),
+            signer=self.signer, is_ballot=judge_of(self.header, number, self.members.n),
         )  # fmt: skip
         poll.secret = self._secrets.get(number)
         poll.commitments.refused |= self._refused
@@ -162,10 +162,10 @@ class Motion(Session[Poll]):
     def _begin_to_talk(self, now: float) -> bool:
         """Whether this member talks now: the terms say so, and it has not voted in the second poll."""
         terms, polls = self.header.terms, self.polls
-        if self.talk is None and terms.protocol and not self.speaker.has_said(Kind.COMMIT, 1, 0, 0):
+        if self.talk is None and terms.protocol and not self.signer.has_said(Kind.COMMIT, 1, 0, 0):
             first = ballots_of(self.header, 0).table(polls[0].table or {}, self.members.n)
             self.talk = Talk(
-                terms, first, delta=self._delta, began=now, speaker=self.speaker, seed=self._seed,
+                terms, first, delta=self._delta, began=now, signer=self.signer, seed=self._seed,
                 holdout=self._holdout,
             )  # fmt: skip
             for peer, ask in self._early_asks.items():

@@ -19,7 +19,7 @@ from folkmoot.node.session.sets import (
     read_commitments,
     read_revealed,
 )
-from folkmoot.node.session.speaker import Speaker
+from folkmoot.node.session.signer import Signer
 from folkmoot.node.session.statement import NO_ROUND, Kind, Said, commitment
 
 # Delta that a member waits longer in stage 1 before a set may leave anybody out. Where liars hold a member
@@ -168,14 +168,14 @@ class Poll(Stages):
     """One member's part in a poll. ``table`` is what it brings: the votes of all who revealed, by member."""
 
     def __init__(
-        self, number: int, before: bytes, *, pace: Pace, opened: float, book: Book, speaker: Speaker,
+        self, number: int, before: bytes, *, pace: Pace, opened: float, book: Book, signer: Signer,
         is_ballot: Callable[[int, bytes], bool],
     ) -> None:  # fmt: skip
         super().__init__(number)
         self.before, self.pace, self.opened = before, pace, opened
-        self.book, self.speaker = book, speaker
+        self.book, self.signer = book, signer
         self.secret: Secret | None = None
-        self.commitments = CommitmentSource(number, book, speaker.me)
+        self.commitments = CommitmentSource(number, book, signer.me)
         self.agreed: Commitments | None = None
         self.table: dict[int, bytes] | None = None
         self.is_ballot = is_ballot
@@ -184,7 +184,7 @@ class Poll(Stages):
         self.agreements = [
             Agreement(
                 number, COMMITMENTS, order=order_of(book.motion, number, book.members.n), pace=pace,
-                opened=opened, source=self.commitments, book=book, speaker=speaker,
+                opened=opened, source=self.commitments, book=book, signer=signer,
             )
         ]  # fmt: skip
         self._source: RevealSource | None = None
@@ -192,17 +192,17 @@ class Poll(Stages):
     @property
     def has_committed(self) -> bool:
         """Whether this member has."""
-        return self.speaker.has_said(Kind.COMMIT, self.number, 0, 0) is not None
+        return self.signer.has_said(Kind.COMMIT, self.number, 0, 0) is not None
 
     def commit(self, votes: bytes, salt: bytes) -> None:
         """Commit to votes: store them, then say so to all."""
         if self.has_committed:
             return
-        motion, me = self.book.motion, self.speaker.me
+        motion, me = self.book.motion, self.signer.me
         self.secret = Secret(motion, self.number, salt, votes)
-        self.speaker.store_secret(self.secret)
+        self.signer.store_secret(self.secret)
         value = commitment(motion, self.number, self.before, me, salt, votes)
-        self.speaker.say((Kind.COMMIT, self.number, 0, 0), value)
+        self.signer.say((Kind.COMMIT, self.number, 0, 0), value)
 
     def commitment_of(self, reveal: Reveal) -> bytes:
         """The commitment that votes open."""
@@ -253,7 +253,7 @@ class Poll(Stages):
             found = self._source.read(self.stage.bodies[self.stage.decided])
             members = [] if found is None else found.members
             self.table = {i: self.reveals[i].votes for i in members}
-            self.speaker.store([self.reveals[i] for i in members])
+            self.signer.store([self.reveals[i] for i in members])
             return True
         return moved
 
@@ -265,13 +265,13 @@ class Poll(Stages):
             return
         self.agreed = agreed
         self._sort_reveals()
-        me = self.speaker.me
+        me = self.signer.me
         if self.secret is not None:
             own = Reveal(self.number, me, self.secret.salt, self.secret.votes)
             entry = agreed.entries[me]
             if len(entry) == 1 and entry[0][0] == self.commitment_of(own):
                 self.reveals[me] = own
-                self.speaker.send(None, [own])
+                self.signer.send(None, [own])
         self._source = RevealSource(agreed, value, self.book, self.reveals)
         order = order_of(self.book.motion, self.number, self.book.members.n)
         order = [agreed.proposer, *(i for i in order if i != agreed.proposer)]
@@ -279,7 +279,7 @@ class Poll(Stages):
             Agreement(
                 self.number, REVEALS, order=order, opened=now,
                 pace=Pace(self.pace.delta, late=HELD_UP * self.pace.delta),
-                source=self._source, book=self.book, speaker=self.speaker,
+                source=self._source, book=self.book, signer=self.signer,
             )
         )  # fmt: skip
 
@@ -288,11 +288,11 @@ class Poll(Stages):
         source = self._source or self.commitments
         new = source.held() - source.since.keys()
         source.since |= dict.fromkeys(sorted(new), now)
-        stage, me = self.stage, {self.speaker.me}
+        stage, me = self.stage, {self.signer.me}
         if stage.is_late(now):
             for member in sorted(new - me):
                 for to in sorted({stage.proposer(stage.round), stage.proposer(stage.round + 1)} - me):
-                    self.speaker.send(to, source.of(member))
+                    self.signer.send(to, source.of(member))
 
     def due(self, now: float) -> float | None:
         """When to step again although nothing arrives."""

@@ -16,7 +16,7 @@ from folkmoot.node.session.agreement import Stages
 from folkmoot.node.session.book import Book, Evidence
 from folkmoot.node.session.catchup import CatchUp, request
 from folkmoot.node.session.frames import Answer, Ask, Have, Secret, Told, read, read_stored
-from folkmoot.node.session.speaker import Outbox, Speaker
+from folkmoot.node.session.signer import Outbox, Signer
 from folkmoot.node.session.statement import Kind, Members, Sign
 
 _REMEMBERED: Final = 1 << 13  # signatures: of twice as many commitments as a moot has members
@@ -34,10 +34,10 @@ class Session(ABC, Generic[Each]):
         members = replace(members, verify=lru_cache(_REMEMBERED)(members.verify))
         self.name, self.members, self.me = name, members, me
         self.book = Book(name, members, polls)
-        self.speaker = Speaker(name, me, sign, self.book)
+        self.signer = Signer(name, me, sign, self.book)
         self.polls: list[Each] = []
         self._delta = delta
-        self._catchup = CatchUp(self.book, self.speaker, delta, now)
+        self._catchup = CatchUp(self.book, self.signer, delta, now)
         self._secrets: dict[int, Secret] = {}  # own votes, by poll
         self._unused: dict[int, Told] = {}  # by peer, the last with sets or votes that it could not judge yet
 
@@ -56,7 +56,7 @@ class Session(ABC, Generic[Each]):
         while sum(self._absorb(each, now) for each in told):
             self._step(now)
         if known:
-            outbox = self.speaker.outbox
+            outbox = self.signer.outbox
             outbox.records = [record for record in outbox.records if record not in known]
             self._say_again()
 
@@ -68,9 +68,9 @@ class Session(ABC, Generic[Each]):
             if said.member == self.me and said.poll == stage.poll
             and (said.kind == Kind.COMMIT or (said.stage == stage.stage and said.round == stage.round))
         ]  # fmt: skip
-        self.speaker.send(None, own)
+        self.signer.send(None, own)
         if self._agreeing:
-            self.speaker.put(None, request(self.book, self.polls[-1]))
+            self.signer.put(None, request(self.book, self.polls[-1]))
 
     @property
     def evidence(self) -> dict[int, Evidence]:
@@ -128,7 +128,7 @@ class Session(ABC, Generic[Each]):
 
     def take(self) -> Outbox:
         """Data to store and, only then, to send."""
-        return self.speaker.take()
+        return self.signer.take()
 
     def _absorb(self, told: Told, now: float, peer: int | None = None) -> bool:
         """Keep what is new; whether anything was."""

@@ -18,7 +18,7 @@ import numpy as np
 from folkmoot.arrays import Classes, Ints
 from folkmoot.node.ballots import Ballots, shares_of
 from folkmoot.node.session.frames import Answer, Ask
-from folkmoot.node.session.speaker import Speaker
+from folkmoot.node.session.signer import Signer
 from folkmoot.node.session.terms import LOCAL, Terms
 from folkmoot.protocols.many import Opinions, winners
 from folkmoot.protocols.thresholds import batch_accuracies
@@ -47,15 +47,15 @@ class Talk:
     """One member's part in a talk. It is over when ``over`` says so; then ``held`` is its final vote."""
 
     def __init__(
-        self, terms: Terms, first: Ints, *, delta: float, began: float, speaker: Speaker,
+        self, terms: Terms, first: Ints, *, delta: float, began: float, signer: Signer,
         seed: bytes = b"", holdout: tuple[int, int] = (0, 0),
     ) -> None:  # fmt: skip
         """``first`` are the agreed first votes (member, input), ``holdout`` as in ``Motion``."""
         self.terms, self.round = terms, 0
-        self.n, self.me = len(first), speaker.me
-        self._speaker, self._delta = speaker, delta
+        self.n, self.me = len(first), signer.me
+        self._signer, self._delta = signer, delta
         self._until = began + terms.talk_seconds
-        self._random = random.Random(hashlib.sha256(b"folkmoot/3 talk\n" + seed + speaker.motion).digest())
+        self._random = random.Random(hashlib.sha256(b"folkmoot/3 talk\n" + seed + signer.motion).digest())
         self._rule = terms.talk(self.n, _accuracy(terms, first, self.me, holdout))
         self._form = Ballots("labels", first.shape[1], len(terms.labels))
         classes = len(terms.labels)
@@ -119,7 +119,7 @@ class Talk:
             self._waiting, self._answers = set(self._asked), {}
             self._ends = now + _PATIENCE * self._delta
             for peer in self._asked:
-                self._speaker.put(peer, Ask(self._speaker.motion, self.round))
+                self._signer.put(peer, Ask(self._signer.motion, self.round))
             return True
         return False
 
@@ -134,7 +134,7 @@ class Talk:
             return
         if self._packed is None:
             self._packed = self._form.pack(self._opinions.answers.astype(np.int64))
-        self._speaker.put(peer, Answer(self._speaker.motion, ask.round, self._packed))
+        self._signer.put(peer, Answer(self._signer.motion, ask.round, self._packed))
 
     def heard(self, peer: int, answer: Answer) -> None:
         """Take in what a member holds, if it was asked in this round; ValueError if these are no votes."""

@@ -18,7 +18,7 @@ class Outbox:
     frames: list[tuple[int | None, bytes]] = field(default_factory=list)
 
 
-class Speaker:
+class Signer:
     """Signs what its member says, unless it has said something there before."""
 
     def __init__(self, motion: bytes, me: int, sign: Sign, book: Book) -> None:
