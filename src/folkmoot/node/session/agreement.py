@@ -1,12 +1,12 @@
 """Agreement on one set: single-shot Tendermint (Buchman, Kwon and Milosevic 2018, algorithm 1).
 
 Safe always; live once frames arrive. Each rule stands above the branch that plays it, with the lines of the
-paper's algorithm. Four things are added to it:
+paper's algorithm. Four things are added to it.
 
-- whom a new set may leave out (``_include_ok``): so no proposer leaves out an honest member in time;
-- statements carry ``just``, the paper's validRound, in prevotes too: so a split leaves evidence;
-- a member votes once it holds all that a set names, and asks for what it lacks (``catchup.py``);
-- the first set may wait for slow members (``Pace``).
+- A rule says whom a new set may leave out (``_include_ok``). So no proposer can leave out who is in time.
+- Prevotes carry ``just`` as proposals do, which is the paper's validRound. So a split leaves evidence.
+- A member votes once it holds all that a set names, and asks for what it lacks (``catchup.py``).
+- The first set may wait for slow members (``Pace``).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Pace:
 
 
 class Source(Protocol):
-    """What sets are made of: commitments in stage 0, reveals in stage 1, successors of a roster."""
+    """The parts of sets: commitments in stage 0, reveals in stage 1, successors of a roster."""
 
     since: dict[int, float]  # by member, since when its statement is held
 
@@ -109,7 +109,7 @@ class Agreement:
 
     @property
     def quorum(self) -> Quorum:
-        """What shows to others that the value is decided."""
+        """The proof for others that the value is decided."""
         signed = tuple((said.member, said.signature) for said in self.certificate[: self.members.quorum])
         return Quorum(self.certificate[0].round, signed)
 
@@ -420,7 +420,7 @@ class Agreement:
 
 
 class Stages:
-    """What is decided by one agreement after the other: a poll, or a change of the roster."""
+    """Agreements, one after the other: those of a poll, or the one on a change of the roster."""
 
     def __init__(self, number: int) -> None:
         self.number = number

@@ -122,7 +122,7 @@ def read_stored(record: bytes) -> Told | Secret:
 
 
 def read_exactly(decoder: msgspec.msgpack.Decoder[Read], data: bytes, what: str) -> Read:
-    """What is in these bytes; ValueError unless they are the one encoding of it, whose hash names it."""
+    """The struct in these bytes; ValueError unless they are the one encoding of it."""
     found = decoder.decode(data)
     if _ENCODER.encode(found) != data:
         raise ValueError(f"{what} must be encoded in the one right way")

@@ -1,4 +1,4 @@
-"""What nodes send each other besides the frames of a session: greetings, motions, their inputs, and rosters.
+"""Messages between nodes besides the frames of a session: greetings, motions, their inputs, and rosters.
 
 Messages are msgpack arrays with a number in front. msgspec refuses what is not exactly one of them. A frame
 says in its second byte what it is, and those about a motion name it next: ``kind_of`` and ``motion_in`` look
