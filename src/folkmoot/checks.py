@@ -42,43 +42,11 @@ class ByzantineThresholdWarning(MootWarning):
     and red is the only true absorbing state. Absorption probabilities follow the paper (section 4.4): the
     death rate out of all-blue is set to zero. ``distribution`` and ``accuracy(..., steps=T)`` follow the real
     process and need no such convention.
-
-    Examples
-    --------
-    Three malicious participants reach alpha = 3 alone. By the paper's convention the network is likely to end
-    right; in the real process everybody is wrong in the end.
-
-    >>> import warnings
-    >>> from folkmoot.checks import ByzantineThresholdWarning
-    >>> from folkmoot.theory import SlushChain
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore", ByzantineThresholdWarning)
-    ...     chain = SlushChain(20, k=5, alpha=3, byzantine=3)
-    >>> print(f"{chain.accuracy(0.9):.3f} {chain.accuracy(0.9, steps=10**6):.3f}")
-    0.903 0.000
     """
 
 
 class ArgumentError(ValueError):
-    """An argument that does not fit. The message names arguments as the caller knows them.
-
-    Parameters
-    ----------
-    message : str
-        The message. ``{alpha}`` is the name of an argument, ``{alpha:bare}`` the name in a formula,
-        ``{alpha=}`` its name and value, ``{alpha!r}`` and ``{alpha!s}`` its value.
-    **given : object
-        The values that the message shows.
-
-    Examples
-    --------
-    >>> from folkmoot.checks import ArgumentError
-    >>> error = ArgumentError("{alpha} must satisfy {alpha:bare} <= k: got {alpha=}, {k=}", alpha=5, k=3)
-    >>> print(error)
-    alpha must satisfy alpha <= k: got alpha=5, k=3
-    >>> error.named({"alpha": "--threshold"})
-    '--threshold must satisfy threshold <= k: got --threshold 5, k=3'
-    """
+    """An argument that does not fit. The message names arguments as the caller knows them."""
 
     def __init__(self, message: str, **given: object) -> None:
         self.message = message

@@ -84,23 +84,9 @@ ExtraName = Literal[
 
 @dataclass(frozen=True)
 class Extra:
-    """One of the ``[project.optional-dependencies]`` that users may want.
+    """One of the ``[project.optional-dependencies]`` that users may want."""
 
-    Parameters
-    ----------
-    modules : tuple of str
-        The modules that it brings, by the names under which they are imported.
-    purpose : str
-        Its purpose.
-
-    Examples
-    --------
-    >>> from folkmoot.machine import EXTRAS
-    >>> EXTRAS["onnx"].modules
-    ('onnxruntime',)
-    """
-
-    modules: tuple[str, ...]
+    modules: tuple[str, ...]  # the modules that it brings, by the names under which they are imported
     purpose: str
 
 
@@ -120,24 +106,7 @@ EXTRAS: Final[dict[ExtraName, Extra]] = {
 
 
 def to_install(extra: ExtraName) -> str:
-    """Return the line that installs an extra.
-
-    Parameters
-    ----------
-    extra : str
-        Its name.
-
-    Returns
-    -------
-    str
-        The command.
-
-    Examples
-    --------
-    >>> from folkmoot.machine import to_install
-    >>> to_install("page")
-    'pip install "folkmoot[page]"'
-    """
+    """Return the line that installs an extra."""
     return f'pip install "folkmoot[{extra}]"'
 
 

@@ -655,36 +655,10 @@ def check_schedule(schedule: Schedule) -> Schedule:
 def share_right(decision: npt.ArrayLike, truth: npt.ArrayLike, tied: npt.ArrayLike | None = None) -> Floats:
     """Measure the share of the inputs with a known truth that are decided right.
 
-    Parameters
-    ----------
-    decision : array-like of int, shape (..., input)
-        The class decided for each input, -1 where undecided.
-    truth : array-like of int, shape (input,)
-        The right class of each input, -1 where it is not known: those inputs are not counted.
-    tied : array-like of bool, shape (..., input, class), optional
-        The classes that are tied, where there are several. Such an input counts as the share of right ones
-        among them. Default: there are no ties.
-
-    Returns
-    -------
-    ndarray of float, shape (...)
-        The share of right decisions in each row; of a single row, one number.
-
-    Raises
-    ------
-    ValueError
-        If ``truth`` has another length than ``decision``, or knows no input.
-
-    Examples
-    --------
-    >>> from folkmoot.outcome import share_right
-    >>> share_right([0, 1, 1, -1], truth=[0, 1, 0, 1])  # an undecided input is not right
-    array(0.5)
-    >>> share_right([[0, 1, 1], [0, 0, 1]], truth=[0, 1, -1])
-    array([1. , 0.5])
-    >>> tied = [[False, False], [True, True]]  # on the second input the two classes are tied
-    >>> share_right([0, -1], truth=[0, 1], tied=tied)
-    array(0.75)
+    ``decision`` (..., input): The class decided for each input, -1 where undecided. ``truth`` (input,): The
+    right class of each input, -1 where it is not known: those inputs are not counted. ``tied`` (..., input,
+    class): The classes that are tied, where there are several. Such an input counts as the share of right
+    ones among them. Default: there are no ties.
     """
     return np.asarray(right_by_input(decision, truth, tied).mean(axis=-1), dtype=np.float64)
 
@@ -694,33 +668,9 @@ def right_by_input(
 ) -> Floats:
     """Tell for each input with a known truth whether it is decided right: 1, 0, or a share on a tie.
 
-    Parameters
-    ----------
-    decision : array-like of int, shape (..., input)
-        The class decided for each input, -1 where undecided.
-    truth : array-like of int, shape (input,)
-        The right class of each input, -1 where it is not known: those inputs are left out.
-    tied : array-like of bool, shape (..., input, class), optional
-        The classes that are tied, where there are several. Default: there are no ties.
-
-    Returns
-    -------
-    ndarray of float, shape (..., known input)
-        What ``share_right`` is the mean of.
-
-    Raises
-    ------
-    ValueError
-        If ``truth`` has another length than ``decision``, or knows no input.
-
-    Examples
-    --------
-    Three classes are tied on the last input, and the truth of the first is not known.
-
-    >>> from folkmoot.outcome import right_by_input
-    >>> tied = [[False] * 3, [False] * 3, [False] * 3, [True] * 3]
-    >>> right_by_input([2, 1, -1, -1], truth=[-1, 1, 1, 0], tied=tied).round(2)
-    array([1.  , 0.  , 0.33])
+    ``decision`` (..., input): The class decided for each input, -1 where undecided. ``truth`` (input,): The
+    right class of each input, -1 where it is not known: those inputs are left out. ``tied`` (..., input,
+    class): The classes that are tied, where there are several. Default: there are no ties.
     """
     given = np.asarray(decision)
     right = check_truth(truth, given.shape[-1], complete=False)
@@ -746,25 +696,8 @@ def shares_right(given: Array, right: Ints, tied: Bools | None, choices: Ints | 
 def participant_accuracies(votes: Votes, truth: npt.ArrayLike) -> Floats:
     """Measure the share of each participant's cast votes that are right.
 
-    Parameters
-    ----------
-    votes : ndarray of int, shape (participant, input)
-        Classes, -1 for no vote: inputs on which a participant did not vote are not held against it.
-    truth : array-like of int, shape (input,)
-        The right class of each input, -1 where it is not known.
-
-    Returns
-    -------
-    ndarray of float, shape (participant,)
-        The accuracies; nan for a participant that cast no vote on an input whose truth is known.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from folkmoot.outcome import participant_accuracies
-    >>> votes = np.array([[0, 1, 1], [0, -1, -1], [-1, -1, -1]])
-    >>> participant_accuracies(votes, truth=[0, 1, 0])
-    array([0.66666667, 1.        ,        nan])
+    ``votes`` (participant, input): Classes, -1 for no vote: inputs on which a participant did not vote are
+    not held against it. ``truth`` (input,): The right class of each input, -1 where it is not known.
     """
     right = np.asarray(truth)
     cast = (votes != NO_VOTE) & (right != NO_VOTE)
@@ -779,26 +712,6 @@ def laplace_accuracy(right: npt.ArrayLike, total: npt.ArrayLike, classes: int = 
     The estimate is never 0 or 1, and 1/C where nothing is known. It is the posterior mean if every accuracy
     is as likely as another beforehand. With more than two classes the prior is Beta(1, C - 1), whose mean is
     that of a guess.
-
-    Parameters
-    ----------
-    right : array-like of int
-        Right answers.
-    total : array-like of int
-        All answers.
-    classes : int, default 2
-        The number of classes, C.
-
-    Returns
-    -------
-    ndarray of float
-        The estimates, in the shape of ``right`` and ``total``.
-
-    Examples
-    --------
-    >>> from folkmoot.outcome import laplace_accuracy
-    >>> laplace_accuracy(right=[8, 0, 0], total=[8, 8, 0])
-    array([0.9, 0.1, 0.5])
     """
     return np.asarray((np.asarray(right) + 1) / (np.asarray(total) + classes), dtype=np.float64)
 
@@ -808,31 +721,6 @@ def log_odds(p: npt.ArrayLike, classes: int = 2, *, doubt: float = LEAST_DOUBT) 
 
     No weights are better if participants err independently, no class is likelier than another beforehand, and
     all C-1 wrong classes are equally likely.
-
-    Parameters
-    ----------
-    p : array-like of float
-        Accuracies, in [0, 1].
-    classes : int, default 2
-        The number of classes, C.
-    doubt : float, default 1e-6
-        Accuracies are kept within [doubt, 1 - doubt], so that no vote outweighs all others.
-
-    Returns
-    -------
-    ndarray of float
-        The weights, in the shape of ``p``: negative below p = 1/C, nan where p is nan.
-
-    Raises
-    ------
-    ValueError
-        If an accuracy is not within [0, 1].
-
-    Examples
-    --------
-    >>> from folkmoot.outcome import log_odds
-    >>> log_odds([0.5, 0.9, 0.1]).round(2)  # a voter that is mostly wrong counts against its class
-    array([ 0. ,  2.2, -2.2])
     """
     classes = checks.integer("classes", classes, least=2)
     try:
@@ -847,24 +735,7 @@ def log_odds(p: npt.ArrayLike, classes: int = 2, *, doubt: float = LEAST_DOUBT) 
 
 
 def standard_error(values: npt.ArrayLike) -> float | None:
-    """Compute the standard error of the mean, as ``scipy.stats.sem``, but None (not NaN) for a single value.
-
-    Parameters
-    ----------
-    values : array-like of float
-        The values, such as the accuracies of repeated deliberations.
-
-    Returns
-    -------
-    float or None
-        The standard error; None for a single value, which has none.
-
-    Examples
-    --------
-    >>> from folkmoot.outcome import standard_error
-    >>> standard_error([0.8, 0.9, 1.0])
-    0.0577...
-    """
+    """The standard error of the mean, as ``scipy.stats.sem``, but None (not NaN) for a single value."""
     each = np.asarray(values, dtype=np.float64)
     return float(each.std(ddof=1) / np.sqrt(each.size)) if each.size > 1 else None
 
@@ -875,29 +746,6 @@ def wilson_bound(right: npt.ArrayLike, total: npt.ArrayLike, deviations: float) 
     The bound is the share p at which ``right`` of ``total`` is ``deviations`` standard deviations above the
     ``total * p`` expected. Negative ``deviations`` give an upper bound. Unlike the share itself it says
     little where little was counted: within (0, 1), and further out than the share.
-
-    Parameters
-    ----------
-    right : array-like of float
-        Right answers.
-    total : array-like of float
-        All answers.
-    deviations : float
-        Distance of the bound from the share, in standard deviations: 1.645 is a lower bound that holds in 95%
-        of all cases, -1.645 an upper one.
-
-    Returns
-    -------
-    ndarray of float
-        The bounds; where nothing was counted, 0 for a lower and 1 for an upper one.
-
-    Examples
-    --------
-    >>> from folkmoot.outcome import wilson_bound
-    >>> wilson_bound(right=[9, 90, 0], total=[10, 100, 0], deviations=1.645).round(2)
-    array([0.65, 0.84, 0.  ])
-    >>> wilson_bound(right=[9, 90, 0], total=[10, 100, 0], deviations=-1.645).round(2)
-    array([0.98, 0.94, 1.  ])
     """
     good, all_of_them = np.broadcast_arrays(
         np.asarray(right, dtype=np.float64), np.asarray(total, dtype=np.float64)

@@ -142,14 +142,7 @@ class Silent(Adversary, NumberAdversary):
 
 @dataclass(frozen=True)
 class Steadfast(Adversary, NumberAdversary):
-    """Says its own first vote, or number, to everybody, always.
-
-    Examples
-    --------
-    >>> from folkmoot.adversaries.behaviours import Steadfast
-    >>> Steadfast().answer(0, vote=0, truth=1, classes=2)
-    0
-    """
+    """Says its own first vote, or number, to everybody, always."""
 
     knows = Knows.OWN_VOTE
 
@@ -323,19 +316,6 @@ class Misstating(RandomClass):
     first vote.
 
     It does not take a statement back, as nobody would heed that. To a query it answers as ``RandomClass``.
-
-    Examples
-    --------
-    Three of four are honest and take any three of the four, so that no malicious one can split them:
-
-    >>> from folkmoot import deliberate
-    >>> from folkmoot.adversaries.behaviours import Misstating
-    >>> from folkmoot.outlook import FBA, QuorumSet
-    >>> three = QuorumSet(3, ["ada", "bo", "cy", "di"])
-    >>> protocol = FBA(dict.fromkeys(["ada", "bo", "cy", "di"], three))
-    >>> votes = [[0, 1, 0], [0, 1, 1], [0, 0, 1], [1, 1, 1]]
-    >>> deliberate(votes, protocol, adversaries={3: Misstating()}, seed=1).decision
-    array([0, 1, 1])
     """
 
     misstates = True
@@ -515,30 +495,8 @@ def stealthy_votes(
 
     The inputs are drawn by the seed; on them all name the same wrong class, as ``PerfectlyMalicious`` does.
 
-    Parameters
-    ----------
-    votes : array-like of int, shape (participant, input) or (input,)
-        The answers of the traitors' models: classes, -1 for none.
-    truth : array-like of int, shape (input,)
-        The right classes.
-    classes : int
-        The number of classes.
-    share : float, default 0.1
-        The chance that an input is one of those they are wrong on.
-    seed : int
-        Draws these inputs; the same seed gives the same inputs.
-
-    Returns
-    -------
-    ndarray of int, of the shape of ``votes``
-        The first votes of the traitors.
-
-    Examples
-    --------
-    >>> from folkmoot.adversaries.behaviours import stealthy_votes
-    >>> stealthy_votes([[1] * 10, [1] * 10], truth=[1] * 10, classes=2, share=0.2, seed=0)
-    array([[1, 1, 0, 0, 1, 1, 1, 1, 1, 1],
-           [1, 1, 0, 0, 1, 1, 1, 1, 1, 1]])
+    ``votes`` (participant, input) or (input,): The answers of the traitors' models: classes, -1 for none.
+    ``truth`` (input,): The right classes.
     """
     own = np.asarray(votes, dtype=np.int64)
     right = check_truth(truth, own.shape[-1], checks.integer("classes", classes, least=2))

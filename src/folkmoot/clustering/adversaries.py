@@ -22,55 +22,17 @@ from folkmoot.votes import numbered
 
 @dataclass(frozen=True, eq=False)
 class MaliciousView:
-    """What a malicious participant knows when it chooses its partition.
+    """What a malicious participant knows when it chooses its partition."""
 
-    Parameters
-    ----------
-    own : ndarray of int, shape (object,)
-        Its own partition; -1 for objects that it has not seen.
-    together : ndarray of int, shape (malicious, object)
-        Those of all malicious participants, its own among them.
-    clusters : int
-        The number of clusters asked for, or the usual one among the malicious.
-    shared : int
-        A seed that all malicious participants share: with it they draw the same.
-    private : int
-        A seed that no other has.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from folkmoot.clustering.adversaries import ColludingPartition, MaliciousView
-    >>> own = np.array([0, 0, 1, 1, 2, 2])
-    >>> first, second = (MaliciousView(own, own[None], 3, shared=7, private=each) for each in (1, 2))
-    >>> bool((ColludingPartition().reveal(first) == ColludingPartition().reveal(second)).all())
-    True
-    """
-
-    own: Ints
-    together: Ints
-    clusters: int
-    shared: int
-    private: int
+    own: Ints  # (object,): its own partition; -1 for objects that it has not seen
+    together: Ints  # (malicious, object): those of all malicious participants, its own among them
+    clusters: int  # the number of clusters asked for, or the usual one among the malicious
+    shared: int  # a seed that all malicious participants share: with it they draw the same
+    private: int  # a seed that no other has
 
 
 class PartitionAdversary(ABC):
-    """A malicious behaviour among clusterings. ``PARTITION_ATTACKS`` has them by name.
-
-    Examples
-    --------
-    A behaviour of your own: the first half of the objects against the second.
-
-    >>> import numpy as np
-    >>> from folkmoot.clustering.adversaries import PartitionAdversary, partitions_handed_in
-    >>> class Halves(PartitionAdversary):
-    ...     def reveal(self, view):
-    ...         return np.arange(len(view.own)) * 2 // len(view.own)
-    >>> partitions_handed_in([[0, 1, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1]], {2: Halves()})
-    array([[0, 1, 0, 1],
-           [0, 1, 1, 0],
-           [0, 0, 1, 1]])
-    """
+    """A malicious behaviour among clusterings. ``PARTITION_ATTACKS`` has them by name."""
 
     @abstractmethod
     def reveal(self, view: MaliciousView) -> Ints:
@@ -106,28 +68,7 @@ def partitions_handed_in(
 ) -> Ints:
     """Replace the partitions of malicious participants by those that they reveal.
 
-    Parameters
-    ----------
-    partitions : array-like of int, shape (participant, object)
-        Everybody's own partitions.
-    adversaries : mapping of int to PartitionAdversary
-        The malicious participants by number.
-    clusters : int, optional
-        The number of clusters that is asked for.
-    seed : int, default 0
-        Seeds their draws.
-
-    Returns
-    -------
-    ndarray of int, shape (participant, object)
-        The revealed partitions; clusters are numbered in the order in which they appear.
-
-    Examples
-    --------
-    >>> from folkmoot.clustering.adversaries import MergedPartition, partitions_handed_in
-    >>> partitions_handed_in([[0, 1, 2, 3], [0, 1, 2, 3]], {1: MergedPartition()})
-    array([[0, 1, 2, 3],
-           [0, 1, 0, 1]])
+    ``partitions`` (participant, object): Everybody's own partitions.
     """
     given = np.asarray(partitions, dtype=np.int64)
     result = numbered(given)
@@ -143,16 +84,7 @@ def where_seen(view: MaliciousView, labels: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class RandomPartition(PartitionAdversary):
-    """Puts every object into a cluster at random, each malicious participant independently.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from folkmoot.clustering.adversaries import MaliciousView, RandomPartition
-    >>> own = np.zeros(8, dtype=int)
-    >>> RandomPartition().reveal(MaliciousView(own, own[None], 3, shared=0, private=1))
-    array([1, 1, 2, 2, 0, 0, 2, 2])
-    """
+    """Puts every object into a cluster at random, each malicious participant independently."""
 
     def reveal(self, view: MaliciousView) -> Ints:
         """Clusters by its own seed."""
@@ -161,27 +93,9 @@ class RandomPartition(PartitionAdversary):
 
 @dataclass(frozen=True)
 class ColludingPartition(PartitionAdversary):
-    """Reveals a partition drawn at random, the same for all malicious participants, but for some noise.
+    """Reveals a partition drawn at random, the same for all malicious participants, but for some noise."""
 
-    Parameters
-    ----------
-    noise : float, default 0.0
-        The share of objects that each one draws anew.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from folkmoot.clustering.adversaries import ColludingPartition, MaliciousView
-    >>> own = np.zeros(1000, dtype=int)
-    >>> one, other = (MaliciousView(own, own[None], 10, shared=0, private=each) for each in (1, 2))
-    >>> print((ColludingPartition().reveal(one) == ColludingPartition().reveal(other)).mean())
-    1.0
-    >>> noisy = ColludingPartition(noise=0.2)
-    >>> print((noisy.reveal(one) == noisy.reveal(other)).mean())
-    0.686
-    """
-
-    noise: float = 0.0
+    noise: float = 0.0  # the share of objects that each one draws anew
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "noise", checks.probability("noise", self.noise))
@@ -202,14 +116,6 @@ class MergedPartition(PartitionAdversary):
 
     With n clusters, cluster c is joined with cluster c + n/2. Two clusters are left as they are: a partition
     of one cluster would say nothing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from folkmoot.clustering.adversaries import MaliciousView, MergedPartition
-    >>> own = np.array([0, 1, 2, 3, 3])
-    >>> MergedPartition().reveal(MaliciousView(own, own[None], 4, shared=0, private=1))
-    array([0, 1, 0, 1, 1])
     """
 
     def reveal(self, view: MaliciousView) -> Ints:
@@ -224,23 +130,9 @@ class MergedPartition(PartitionAdversary):
 
 @dataclass(frozen=True)
 class ShiftedPartition(PartitionAdversary):
-    """Reveals the most typical malicious partition with some objects moved to the next cluster, as all do.
+    """Reveals the most typical malicious partition with some objects moved to the next cluster, as all do."""
 
-    Parameters
-    ----------
-    share : float, default 0.3
-        The share of objects that are moved.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from folkmoot.clustering.adversaries import MaliciousView, ShiftedPartition
-    >>> own = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2])
-    >>> ShiftedPartition().reveal(MaliciousView(own, own[None], 3, shared=1, private=1))
-    array([0, 0, 1, 1, 1, 1, 2, 2, 2])
-    """
-
-    share: float = 0.3
+    share: float = 0.3  # the share of objects that are moved
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "share", checks.probability("share", self.share))
@@ -257,24 +149,9 @@ class ShiftedPartition(PartitionAdversary):
 
 @dataclass(frozen=True)
 class TurncoatPartition(PartitionAdversary):
-    """Reveals its own partition, and announces a lie in rounds.
+    """Reveals its own partition, and announces a lie in rounds."""
 
-    Parameters
-    ----------
-    lie : PartitionAdversary, default ColludingPartition()
-        The partition that it announces.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from folkmoot.clustering.adversaries import MaliciousView, TurncoatPartition
-    >>> own = np.array([0, 0, 1, 1, 2, 2])
-    >>> view = MaliciousView(own, own[None], 3, shared=0, private=1)
-    >>> TurncoatPartition().reveal(view), TurncoatPartition().announce(view)
-    (array([0, 0, 1, 1, 2, 2]), array([2, 1, 1, 0, 0, 0]))
-    """
-
-    lie: PartitionAdversary = field(default_factory=ColludingPartition)
+    lie: PartitionAdversary = field(default_factory=ColludingPartition)  # the partition that it announces
 
     def reveal(self, view: MaliciousView) -> Ints:
         """Its own partition, as an honest participant would."""

@@ -17,21 +17,7 @@ if TYPE_CHECKING:
 
 
 class ClusteringWarning(checks.MootWarning):
-    """The partitions leave little to agree on; there still is a result.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from folkmoot import cluster
-    >>> from folkmoot.clustering.clustering import ClusteringWarning
-    >>> with warnings.catch_warnings(record=True) as found:
-    ...     warnings.simplefilter("always")
-    ...     agreed = cluster([[0, 0, 1, 1]] * 3)
-    >>> found[0].category is ClusteringWarning, agreed.labels
-    (True, array([0, 0, 1, 1]))
-    >>> print(found[0].message)
-    all partitions are the same, so there was nothing to agree on: the labels are that partition
-    """
+    """The partitions leave little to agree on; there still is a result."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,28 +50,8 @@ def evidence_accumulation(partitions: npt.ArrayLike, n_clusters: int) -> Ints:
 
     Average linkage on one less the share of participants that have seen both objects and put them together.
 
-    Parameters
-    ----------
-    partitions : array-like of int, shape (participant, object)
-        The cluster of each object by each participant; -1 for one that it has not seen.
-    n_clusters : int
-        The largest number of clusters.
-
-    Returns
-    -------
-    ndarray of int, shape (object,)
-        The clusters, numbered in the order in which they appear.
-
-    Raises
-    ------
-    ValueError
-        Above 5,000 objects, whose pairs would need gigabytes.
-
-    Examples
-    --------
-    >>> from folkmoot.clustering.consensus_partitions import evidence_accumulation
-    >>> evidence_accumulation([[0, 0, 1, 1, 1], [0, 0, 0, 1, 1], [1, 1, 0, 0, 0]], 2)
-    array([0, 0, 1, 1, 1])
+    ``partitions`` (participant, object): The cluster of each object by each participant; -1 for one that it
+    has not seen.
     """
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import squareform
@@ -109,26 +89,8 @@ def bipartite_consensus(
 ) -> Ints:
     """Cluster objects by cutting the graph of objects and clusters, with a weight for each participant.
 
-    Parameters
-    ----------
-    partitions : array-like of int, shape (participant, object)
-        The cluster of each object by each participant; -1 for one that it has not seen.
-    n_clusters : int
-        The largest number of clusters.
-    weights : array-like of float, shape (participant,), optional
-        Weights of the participants. Default: equal.
-
-    Returns
-    -------
-    ndarray of int, shape (object,)
-        The clusters, numbered in the order in which they appear; -1 where nobody of weight has seen the
-        object.
-
-    Examples
-    --------
-    >>> from folkmoot.clustering.consensus_partitions import bipartite_consensus
-    >>> bipartite_consensus([[0, 0, 1, 1, 1], [0, 0, 0, 1, 1], [1, 1, 0, 0, 0]], 2)
-    array([0, 0, 1, 1, 1])
+    ``partitions`` (participant, object): The cluster of each object by each participant; -1 for one that it
+    has not seen. ``weights`` (participant,): Weights of the participants. Default: equal.
     """
     said = numbered(check_partitions(partitions))
     clusters = check_clusters(n_clusters, said.shape[1])

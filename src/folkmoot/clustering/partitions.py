@@ -146,25 +146,8 @@ def cross(partitions: Ints, others: Ints | None = None) -> Crossing:
 def rand_indices(partitions: npt.ArrayLike) -> Floats:
     """Compare all partitions with each other, by the adjusted Rand index.
 
-    Parameters
-    ----------
-    partitions : array-like of int, shape (participant, object)
-        The cluster of each object by each participant; -1 for one that it has not seen.
-
-    Returns
-    -------
-    ndarray of float, shape (participant, participant)
-        The indices, each on the objects that both have seen.
-
-    Examples
-    --------
-    The first two are the same partition by other numbers.
-
-    >>> from folkmoot.clustering.partitions import rand_indices
-    >>> rand_indices([[0, 0, 1, 1], [5, 5, 2, 2], [0, 1, 0, 1]])
-    array([[ 1. ,  1. , -0.5],
-           [ 1. ,  1. , -0.5],
-           [-0.5, -0.5,  1. ]])
+    ``partitions`` (participant, object): The cluster of each object by each participant; -1 for one that it
+    has not seen.
     """
     return cross(numbered(check_partitions(partitions))).rand
 

@@ -45,39 +45,14 @@ accuracy=array([1.  , 1.  , 0.75]))
 
 @dataclass(frozen=True, eq=False)
 class Certainty:
-    """The answers to inputs whose truth is known, and how likely each class was found.
+    """The answers to inputs whose truth is known, and how likely each class was found."""
 
-    Parameters
-    ----------
-    truth : ndarray of int, shape (input,)
-        The right classes.
-    answers : ndarray of int, shape (input,)
-        The classes answered.
-    likely : ndarray of float, shape (input, class)
-        Class probabilities.
-    labels : sequence, optional
-        Names of the classes. Default: their numbers.
-    abstain_below : float, optional
-        Answers of a lower probability are withheld. Default: none are.
-    reject_label : object, optional
-        The answer given instead.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from folkmoot.comparing.certainty import Certainty
-    >>> likely = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.9, 0.1]])
-    >>> sure = Certainty(np.array([0, 0, 1, 0]), likely.argmax(axis=1), likely, abstain_below=0.7)
-    >>> sure.coverage, sure.accuracy_answered
-    (0.75, 1.0)
-    """
-
-    truth: Ints
-    answers: Ints
-    likely: Floats
-    labels: Sequence[Any] | Array | None = None
-    abstain_below: float | None = None
-    reject_label: Any = None
+    truth: Ints  # (input,): the right classes
+    answers: Ints  # (input,): the classes answered
+    likely: Floats  # (input, class): class probabilities
+    labels: Sequence[Any] | Array | None = None  # names of the classes. Default: their numbers
+    abstain_below: float | None = None  # answers of a lower probability are withheld. Default: none are
+    reject_label: Any = None  # the answer given instead
 
     @property
     def sure(self) -> Floats:

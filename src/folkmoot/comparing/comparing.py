@@ -179,52 +179,9 @@ def report_on(
 ) -> Report:
     """Make a report of what was agreed on; ``compare`` runs a protocol and then calls this.
 
-    Parameters
-    ----------
-    outcome : Outcome, or mapping of str to Outcome
-        The outcome of ``deliberate``; or several by the names of their lines.
-    table : ndarray, optional
-        The first votes as they were handed in. Default: those of the outcome.
-    truth : array-like, optional
-        The right classes or numbers, as in ``compare``.
-    known : Known, optional
-        Knowledge besides the votes, for the rules compared with; inputs whose truth it contains are not
-        scored.
-    others : mapping of str to Aggregation, optional
-        The rules to compare with, as in ``compare``.
-    stacking : bool, default False
-        As in ``compare``.
-    holdout : (right, total), optional
-        As in ``compare``.
-    names : sequence of str, optional
-        The participants' names. Default: those of the outcome.
-    labels : sequence, optional
-        Names of the classes. Default: those of the outcome.
-    faults : mapping of int to str, optional
-        Participants that could not answer, and why. Default: those of the outcome.
-    predicted : ndarray, shape (input[, output]), optional
-        Final answers, if they fill undecided inputs: the consensus is scored by these.
-    filled : str, default ""
-        How ties were filled, in words.
-    likely : ndarray of float, shape (input, class), optional
-        Class probabilities. Default: the shares of the answer.
-    how : str, optional
-        Protocol and aggregation in words. Default: those of the outcome.
-    groups : ndarray, shape (input,), optional
-        The group of each input, such as its patient: stacking then leaves out whole groups.
-
-    Returns
-    -------
-    Report
-        The report.
-
-    Examples
-    --------
-    >>> from folkmoot import Council, deliberate
-    >>> from folkmoot.comparing.comparing import report_on
-    >>> report = report_on(deliberate([[0, 1], [0, 1], [0, 0]], Council()), truth=[0, 1])
-    >>> report.score("mean participant"), report.score()
-    (0.833..., 1.0)
+    ``predicted`` (input[, output]): Final answers, if they fill undecided inputs: the consensus is scored
+    by these. ``likely`` (input, class): Class probabilities. Default: the shares of the answer. ``groups``
+    (input,): The group of each input, such as its patient: stacking then leaves out whole groups.
     """
     outcomes = dict(outcome) if isinstance(outcome, Mapping) else {CONSENSUS: outcome}
     main = next(iter(outcomes.values()))

@@ -96,21 +96,9 @@ def few(names: Sequence[str]) -> str:
 def find_independence(table: Array, truth: Array | None, answer: Array, names: Sequence[str]) -> Independence:
     """Compare participants by their votes.
 
-    Parameters
-    ----------
-    table : ndarray, shape (participant, input[, output])
-        Classes, -1 for none; or numbers, NaN for none.
-    truth : ndarray, shape (input[, output]), or None
-        The truth of these inputs, in full; None where none is known.
-    answer : ndarray, shape (input[, output])
-        The answers, with which votes are compared without truth.
-    names : sequence of str
-        The participants' names.
-
-    Returns
-    -------
-    Independence
-        The number of independent votes, and the groups.
+    ``table`` (participant, input[, output]): Classes, -1 for none; or numbers, NaN for none. ``truth``
+    (input[, output]): The truth of these inputs, in full; None where none is known. ``answer`` (input[,
+    output]): The answers, with which votes are compared without truth.
     """
     numbers = table.dtype.kind == "f"
     votes = table.reshape(*table.shape[:2], -1) if numbers else table

@@ -194,42 +194,9 @@ def compare_alone(
 ) -> Joining:
     """Compare each group's own model with the moot, input by input.
 
-    Parameters
-    ----------
-    metric : Metric
-        ``ACCURACY`` or ``ERROR``.
-    table : ndarray, shape (participant, input[, output])
-        Each participant's own classes, -1 for none, or numbers, NaN for none.
-    answer : ndarray, shape (input[, output])
-        The answers of the moot.
-    truth : ndarray, shape (input[, output])
-        The truth.
-    groups : sequence, shape (input,)
-        The group of each input; what it is called as text is looked up among ``names``.
-    names : sequence of str
-        The participants' names.
-
-    Returns
-    -------
-    Joining
-        A row for each participant that has inputs.
-
-    Raises
-    ------
-    ValueError
-        If there is not one group per input.
-
-    Examples
-    --------
-    The moot has eight inputs right that the group itself has wrong, and one the other way round:
-
-    >>> import numpy as np
-    >>> from folkmoot.comparing.joining import compare_alone
-    >>> from folkmoot.comparing.metric import ACCURACY
-    >>> truth, own, moot = np.zeros(20, int), np.array([[1] * 8 + [0] * 12]), np.array([0] * 19 + [1])
-    >>> row = compare_alone(ACCURACY, own, moot, truth, ["a"] * 20, ["a"]).rows[0]
-    >>> row.gained, row.lost, row.p_value
-    (8, 1, 0.0390625)
+    ``table`` (participant, input[, output]): Each participant's own classes, -1 for none, or numbers, NaN
+    for none. ``answer`` (input[, output]): The answers of the moot. ``truth`` (input[, output]): The truth.
+    ``groups`` (input,): The group of each input; what it is called as text is looked up among ``names``.
     """
     whose = np.asarray([str(group) for group in np.asarray(groups).tolist()])
     if len(whose) != len(truth):

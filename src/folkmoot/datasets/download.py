@@ -24,14 +24,7 @@ _CHUNK = 1 << 16
 
 
 class DownloadError(OSError):
-    """A file is neither in the cache nor to be had from its publisher; the message says what to do.
-
-    Examples
-    --------
-    >>> from folkmoot.datasets.download import DownloadError
-    >>> issubclass(DownloadError, OSError)  # so ``except OSError`` catches it
-    True
-    """
+    """A file is neither in the cache nor to be had from its publisher; the message says what to do."""
 
 
 class Pointer(NamedTuple):

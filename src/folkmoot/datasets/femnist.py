@@ -130,35 +130,6 @@ def femnist_counts(
     """Count how often each writer of FEMNIST wrote each character, to choose writers by.
 
     No image is decoded.
-
-    Parameters
-    ----------
-    path : str or path-like, optional
-        A file or a folder of files, as in ``load_femnist``. Without it the data are downloaded once (200 MB).
-    cache : str or path-like, optional
-        The folder that keeps the download. Default: $FOLKMOOT_DATA, or the user's cache.
-
-    Returns
-    -------
-    names : ndarray of str, shape (writer,)
-        The names of the writers, sorted.
-    counts : ndarray of int, shape (writer, 62)
-        How often each wrote each character: digits, A to Z, a to z.
-
-    Raises
-    ------
-    DownloadError
-        If the file is neither in the cache nor to be had; the message says what to do.
-
-    Examples
-    --------
-    The first call downloads 200 MB.
-
-    >>> from folkmoot.datasets import load_femnist
-    >>> from folkmoot.datasets.femnist import femnist_counts
-    >>> names, counts = femnist_counts()  # doctest: +SKIP
-    >>> busiest = names[counts.sum(axis=1).argsort()[-10:]]  # doctest: +SKIP
-    >>> data = load_femnist(writers=busiest.tolist())  # doctest: +SKIP
     """
     source = open_femnist(_downloaded(cache, FEMNIST_URL, None, False) if path is None else Path(path))
     places = source.codes * CLASSES + source.labels

@@ -27,34 +27,14 @@ _COUNTED: Final = 10  # rows from which on 1, 2, 3, ... is a count of them and n
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of a table that are features, and their kinds.
+    """The columns of a table that are features, and their kinds."""
 
-    Parameters
-    ----------
-    target : str
-        The column that is predicted.
-    group : str
-        The column that says whose row it is.
-    features : tuple of str
-        The columns to predict from.
-    words : tuple of (tuple of str, or None)
-        For each of them its words, numbered in this order; None for a column of numbers or texts.
-    texts : tuple of int, default ()
-        The places of those that hold texts.
-
-    Examples
-    --------
-    >>> from folkmoot.datasets.layout import Layout
-    >>> layout = Layout("ill", "clinic", ("age", "town"), (None, ("bath", "ely")))
-    >>> layout.categorical
-    (1,)
-    """
-
-    target: str
-    group: str
-    features: tuple[str, ...]
+    target: str  # the column that is predicted
+    group: str  # the column that says whose row it is
+    features: tuple[str, ...]  # the columns to predict from
+    # For each of them its words, numbered in this order; None for a column of numbers or texts.
     words: tuple[tuple[str, ...] | None, ...]
-    texts: tuple[int, ...] = ()
+    texts: tuple[int, ...] = ()  # the places of those that hold texts
 
     @property
     def categorical(self) -> tuple[int, ...]:

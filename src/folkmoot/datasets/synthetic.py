@@ -134,30 +134,7 @@ def group_votes(
 
 
 def beta_accuracies(n: int, mean: float, variance: float, seed: int = 0) -> Floats:
-    """Draw n accuracies from the beta distribution of this mean and variance.
-
-    Parameters
-    ----------
-    n : int
-        How many accuracies.
-    mean : float
-        Their mean; 0 < mean < 1.
-    variance : float
-        Their variance; 0 < variance < mean (1 - mean).
-    seed : int, default 0
-        The same seed gives the same accuracies.
-
-    Returns
-    -------
-    ndarray of float, shape (n,)
-        The accuracies.
-
-    Examples
-    --------
-    >>> from folkmoot.datasets.synthetic import beta_accuracies
-    >>> beta_accuracies(3, mean=0.7, variance=0.01).round(2)
-    array([0.66, 0.56, 0.72])
-    """
+    """Draw n accuracies from the beta distribution of this mean and variance."""
     everyone = checks.integer("n", n, least=1)
     a, b = beta_parameters(mean, variance)
     return np.asarray(checks.generator(seed).beta(a, b, everyone), dtype=np.float64)
@@ -170,30 +147,6 @@ def beta_parameters(mean: float, variance: float) -> tuple[float, float]:
     s = mean (1 - mean) / variance - 1: a = mean s, b = (1 - mean) s. Appendix C of the paper prints the last
     factor of the variance as (1 + b + 1), a slip for (a + b + 1), and allows variances in (0, 0.25). For a
     given mean the range is (0, mean (1 - mean)).
-
-    Parameters
-    ----------
-    mean : float
-        The mean; 0 < mean < 1.
-    variance : float
-        The variance; 0 < variance < mean (1 - mean).
-
-    Returns
-    -------
-    tuple of float
-        The parameters a and b.
-
-    Raises
-    ------
-    ValueError
-        If no beta distribution has this mean and variance.
-
-    Examples
-    --------
-    >>> from folkmoot.datasets.synthetic import beta_parameters
-    >>> a, b = beta_parameters(mean=0.6, variance=0.04)
-    >>> round(a, 6), round(b, 6)
-    (3.0, 2.0)
     """
     m, v = (checks.number(name, value) for name, value in (("mean", mean), ("variance", variance)))
     if not 0 < m < 1:

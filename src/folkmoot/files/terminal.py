@@ -16,26 +16,7 @@ _PLAIN: Final = re.compile(r"[ -~]*")
 
 
 def printable(text: str) -> str:
-    r"""Write every character that a terminal could obey, or not show, as \\uXXXX.
-
-    Parameters
-    ----------
-    text : str
-        One line.
-
-    Returns
-    -------
-    str
-        The same line if all of it is printable; else with escapes, which JSON and TOML read back.
-
-    Examples
-    --------
-    >>> from folkmoot.files.terminal import printable
-    >>> print(printable("Universitätsspital"))
-    Universitätsspital
-    >>> print(printable("\x1b[2J north \u202e"))
-    \u001b[2J north \u202e
-    """
+    r"""Write every character that a terminal could obey, or not show, as \\uXXXX."""
     if _PLAIN.fullmatch(text):
         return text
     return "".join(each if each.isprintable() else _escaped(each) for each in text)

@@ -26,27 +26,13 @@ _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]")
 
 @dataclass(frozen=True, eq=False)
 class Exported:
-    """The contents of one participant's folder.
-
-    Parameters
-    ----------
-    participant : Participant
-        The participant.
-    model : object
-        The model, as its node is to have it.
-    unseen : (truths, answers) or None
-        Its answers on held-out rows.
-    comment : str
-        A sentence about its answers.
-    lines : list of str
-        Lines of ``exported.toml`` about them.
-    """
+    """The contents of one participant's folder."""
 
     participant: Participant
-    model: Any
-    unseen: tuple[Array, Array] | None
-    comment: str
-    lines: list[str] = field(default_factory=list)
+    model: Any  # the model, as its node is to have it
+    unseen: tuple[Array, Array] | None  # its answers on held-out rows
+    comment: str  # a sentence about its answers
+    lines: list[str] = field(default_factory=list)  # lines of ``exported.toml`` about them
 
 
 def write_folders(

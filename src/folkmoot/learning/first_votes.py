@@ -25,21 +25,12 @@ _STRANGE: Final = "some answers are none of the classes and count as no vote"
 
 @dataclass(frozen=True, eq=False)
 class FirstVotes:
-    """A table of first votes.
+    """A table of first votes."""
 
-    Parameters
-    ----------
-    table : ndarray
-        (participant, input) classes or numbers, or (participant, input, class) probabilities, or
-        (participant, input, output) numbers.
-    faults : dict of int to str
-        The participants that could not answer at all, and why.
-    inputs : array-like or frame
-        The inputs.
-    """
-
+    # (participant, input) classes or numbers, or (participant, input, class) probabilities, or
+    # (participant, input, output) numbers.
     table: Array
-    faults: dict[int, str]
+    faults: dict[int, str]  # the participants that could not answer at all, and why
     inputs: Any
 
     @property

@@ -16,39 +16,17 @@ _HEADER: Final = ("participant", "rows", "shown", "before", "after")
 
 @dataclass(frozen=True, eq=False)
 class ModelChange:
-    """The change of one participant.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    rows : int
-        How many labelled rows it has.
-    shown : int
-        How many of them it showed.
-    was : float
-        The score of the old model on its rows, by clones that had not seen them; nan if none was measured.
-    became : float or None
-        The same of a clone that is fitted to the agreed rows alone; None where none was fitted.
-    why : str or None
-        Why it kept its old model; None if it has the new one.
-    model : object
-        The old model.
-
-    Examples
-    --------
-    >>> from folkmoot.learning.improvement import ModelChange
-    >>> ModelChange("north", rows=20, shown=10, was=0.4, became=0.7, why=None, model=None).improved
-    True
-    """
+    """The change of one participant."""
 
     name: str
-    rows: int
-    shown: int
+    rows: int  # how many labelled rows it has
+    shown: int  # how many of them it showed
+    # The score of the old model on its rows, by clones that had not seen them; nan if none was measured.
     was: float
+    # The same of a clone that is fitted to the agreed rows alone; None where none was fitted.
     became: float | None
-    why: str | None
-    model: Any
+    why: str | None  # why it kept its old model; None if it has the new one
+    model: Any  # the old model
 
     @property
     def improved(self) -> bool:
@@ -63,45 +41,14 @@ class Improvement:
     Scores are on each participant's own rows, by models that have not seen them. Before: five-fold clones of
     the old model. After: a clone fitted to the agreed rows alone. They are accuracies of labels, and root
     mean squared errors of numbers.
-
-    Parameters
-    ----------
-    changes : tuple of ModelChange
-        One for each participant, with its old model.
-    inputs : int
-        How many inputs the pool had.
-    agreed : ndarray, shape (participant, input) or (participant, input, output)
-        The labels or numbers that each came to for the pool.
-    numbers : bool, default False
-        Whether these are numbers.
-
-    See Also
-    --------
-    ConsensusClassifier.improve : Makes it.
-    ConsensusRegressor.improve : Makes it, of numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from folkmoot.learning.improvement import ModelChange, Improvement
-    >>> north = ModelChange("north", 20, 10, 0.4, 0.7, None, None)
-    >>> south = ModelChange("south", 5, 2, 1.0, None, "one class", None)
-    >>> found = Improvement((north, south), 300, np.zeros((2, 300)))
-    >>> found.mean, found.worst, found.refused
-    ((0.7, 0.85), (0.4, 0.7), {'south': 'one class'})
-    >>> print(found)
-    300 inputs labelled by agreement; accuracy on own rows, by models that have not seen them
-    participant  rows  shown  before  after
-    north          20     10    .400   .700
-    south           5      2   1.000      -  keeps its old model: one class
-    mean                        .700   .850
-    worst                       .400   .700
     """
 
-    changes: tuple[ModelChange, ...]
-    inputs: int
+    changes: tuple[ModelChange, ...]  # one for each participant, with its old model
+    inputs: int  # how many inputs the pool had
+    # (participant, input) or (participant, input, output): the labels or numbers that each came to for the
+    # pool.
     agreed: Array
-    numbers: bool = False
+    numbers: bool = False  # whether these are numbers
 
     @property
     def mean(self) -> tuple[float, float]:
@@ -142,13 +89,7 @@ class Improvement:
         return f"{value:.4g}" if self.numbers else f"{value:.3f}".removeprefix("0")
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the table as plain values, for JSON.
-
-        Returns
-        -------
-        dict
-            ``inputs``, ``mean`` and ``worst`` (before, after), and ``participants``, a dictionary each.
-        """
+        """Give the table as plain values, for JSON."""
         return {
             "inputs": self.inputs,
             "mean": {"before": self.mean[0], "after": self.mean[1]},

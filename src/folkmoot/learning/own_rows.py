@@ -25,44 +25,14 @@ _GAIN: Final = 0.06  # of the pool: what labels promising less bring is lost in 
 
 @dataclass(frozen=True, eq=False)
 class OwnRows:
-    """A participant's own knowledge: its validation rows, their labels, its class counts.
+    """A participant's own knowledge: its validation rows, their labels, its class counts."""
 
-    Parameters
-    ----------
-    places : ndarray of int, shape (row,)
-        Places of its validation rows among the inputs that all answer.
-    labels : ndarray of int, shape (row,)
-        Their right classes.
-    counts : ndarray of float, shape (class,)
-        All its rows, shown or not, by class.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from folkmoot.learning.own_rows import OwnRows
-    >>> rows = OwnRows(np.array([0, 1]), np.array([1, 0]), np.array([4.0, 3.0]))
-    >>> rows.why_not
-    >>> OwnRows(np.array([0]), np.array([1]), np.array([0.0, 7.0])).why_not
-    'its rows are of one class only, so it cannot tell who is right'
-    """
-
-    places: Ints
-    labels: Ints
-    counts: Floats
+    places: Ints  # (row,): places of its validation rows among the inputs that all answer
+    labels: Ints  # (row,): their right classes
+    counts: Floats  # (class,): all its rows, shown or not, by class
 
     def half(self, side: int) -> OwnRows:
-        """Every other validation row of each class.
-
-        Parameters
-        ----------
-        side : int
-            0 or 1: which half.
-
-        Returns
-        -------
-        OwnRows
-            Those rows, and the counts without the rows that are left out.
-        """
+        """Every other validation row of each class."""
         order = np.argsort(self.labels, kind="stable")
         kept = np.zeros(len(order), dtype=np.bool_)
         kept[order[side::2]] = True
@@ -89,37 +59,8 @@ def speaks_against(
     its old model says, as a few rows cannot tell whether less is gained or lost; and on more of it than those
     that count for the participant dispute, if they dispute more than 15% of its labels.
 
-    Parameters
-    ----------
-    metric : Metric
-        ``ACCURACY`` of labels, or ``ERROR`` of numbers.
-    before : ndarray of float, shape (row,)
-        Scores of the old model on own unseen rows: right or not, or the squared error.
-    after : ndarray of float, shape (row,)
-        The same of the new one.
-    idle : float
-        The score of a model without knowledge: of chance, or the squared error of the mean.
-    footing : (float, float, float), default (1, 1, 1)
-        The support of the labels: the share of them that either half of the rows comes to, too; the share
-        that others have announced, by what they count for; how much more of the pool they are expected to get
-        right than the old model.
-
-    Returns
-    -------
-    str or None
-        The reason against it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from folkmoot.comparing.metric import ACCURACY, ERROR
-    >>> from folkmoot.learning.own_rows import speaks_against
-    >>> half, most = np.arange(20) < 10, np.arange(20) < 18
-    >>> speaks_against(ACCURACY, half, most, idle=0.5)
-    >>> speaks_against(ACCURACY, most, half, idle=0.5)
-    'the new model is right on 10 of its 20 rows, no more than by chance'
-    >>> speaks_against(ERROR, np.full(9, 1.0), np.full(9, 4.0), idle=9.0)
-    'the new model loses 9 of its 9 rows and wins 0'
+    ``before`` (row,): Scores of the old model on own unseen rows: right or not, or the squared error.
+    ``after`` (row,): The same of the new one.
     """
     steady, shared, gain = footing
     if steady < _STEADY:

@@ -36,21 +36,7 @@ _ONE_DIMENSION: Final = (
 
 
 class ParticipantWarning(checks.MootWarning):
-    """A problem of single participants; the others go on.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from folkmoot import ConsensusClassifier, Slush
-    >>> from folkmoot.learning.participants import ParticipantWarning
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> X, y, groups = [[i] for i in range(8)], [0, 1, 0, 1, 0, 1, 1, 1], list("aaabbbcc")
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always", ParticipantWarning)
-    ...     moot = ConsensusClassifier([GaussianNB()], protocol=Slush(2, 2)).fit(X, y, groups)
-    >>> print(caught[0].message)
-    'c': rows of one class only, so this participant always answers that class
-    """
+    """A problem of single participants; the others go on."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,33 +53,13 @@ Told: TypeAlias = Callable[[Floats], Floats]
 
 @dataclass(frozen=True)
 class Recipe:
-    """Which steps are taken; the defaults are the rule, and docs/benchmarks.md shows what it brings.
+    """Which steps are taken; the defaults are the rule, and docs/benchmarks.md shows what it brings."""
 
-    Parameters
-    ----------
-    ridge : bool, default True
-        Whether ridge regression moves the weights.
-    match : bool, default True
-        Whether the classes of the pool are scaled to one's own counts.
-    reviews : int, default 2
-        How often everybody reviews what all say, the first votes included.
-    talks : int, default 1
-        How often everybody then moves to the mean of what it hears.
-    soft : bool, default True
-        Whether probabilities are handed in and announced, and not the likeliest class alone.
-
-    Examples
-    --------
-    >>> from folkmoot.learning.pseudo_labels import Recipe
-    >>> Recipe(talks=3).reviews
-    2
-    """
-
-    ridge: bool = True
-    match: bool = True
-    reviews: int = 2
-    talks: int = 1
-    soft: bool = True
+    ridge: bool = True  # whether ridge regression moves the weights
+    match: bool = True  # whether the classes of the pool are scaled to one's own counts
+    reviews: int = 2  # how often everybody reviews what all say, the first votes included
+    talks: int = 1  # how often everybody then moves to the mean of what it hears
+    soft: bool = True  # whether probabilities are handed in and announced, and not the likeliest class alone
 
 
 RULE: Final = Recipe()
@@ -87,41 +67,16 @@ RULE: Final = Recipe()
 
 @dataclass(frozen=True, eq=False)
 class AgreedLabels:
-    """The labels that each participant comes to for the pool.
+    """The labels that each participant comes to for the pool."""
 
-    Parameters
-    ----------
-    labels : ndarray of int, shape (participant, input)
-        A class for each input of the pool.
-    chances : ndarray of float, shape (participant, input, class)
-        How likely each finds the classes of the same inputs.
-    weights : ndarray of float, shape (participant, participant)
-        The final weight of everybody's answer for each participant.
-    why_not : tuple of (str or None)
-        For each participant why it has no view; None if it has one.
-    footings : tuple of tuple of float, optional
-        For each participant what its labels rest on, as ``speaks_against`` takes it: the share of them that
-        it would also come to by half of its check rows, the lower of the two halves; the share that others
-        announced last, by what they count for; and how much more of the pool they get right than its own
-        first votes, as ``chances`` have it. None if nobody asked.
-
-    See Also
-    --------
-    agree_on_labels : Makes it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from folkmoot.learning.pseudo_labels import AgreedLabels
-    >>> agreed = AgreedLabels(np.array([[1]]), np.array([[[0.2, 0.8]]]), np.eye(1), (None,))
-    >>> agreed.labels[0], agreed.footing(0)
-    (array([1]), (1.0, 1.0, 1.0))
-    """
-
-    labels: Ints
-    chances: Floats
-    weights: Floats
-    why_not: tuple[str | None, ...]
+    labels: Ints  # (participant, input): a class for each input of the pool
+    chances: Floats  # (participant, input, class): how likely each finds the classes of the same inputs
+    weights: Floats  # (participant, participant): the final weight of everybody's answer for each participant
+    why_not: tuple[str | None, ...]  # for each participant why it has no view; None if it has one
+    # For each participant what its labels rest on, as ``speaks_against`` takes it: the share of them that
+    # it would also come to by half of its check rows, the lower of the two halves; the share that others
+    # announced last, by what they count for; and how much more of the pool they get right than its own
+    # first votes, as ``chances`` have it. None if nobody asked.
     footings: tuple[Footing, ...] | None = None
 
     def footing(self, i: int) -> Footing:
@@ -140,45 +95,9 @@ def agree_on_labels(
 ) -> AgreedLabels:
     """Let everybody come to labels for a pool of inputs.
 
-    Parameters
-    ----------
-    votes : ndarray of float, shape (participant, input, class)
-        How likely each finds the classes of every input, as it would say honestly; on its own check rows by
-        models that have not seen them. All 0 for a participant that cannot answer.
-    rows : sequence of OwnRows
-        Each participant's own knowledge.
-    pool : ndarray of int, shape (pool input,)
-        Which of the inputs are to be labelled; the others are check rows.
-    told : callable, optional
-        Makes of answers, of the shape of ``votes``, what is heard of them: where some lie. Default: as is.
-    recipe : Recipe, optional
-        Which steps are taken. Default: all of the rule.
-    steady : bool, default False
-        Whether everybody sees what its labels rest on: what it would come to by either half of its own check
-        rows, in the same talk (three times the work, and nothing more is said), how many of them those it
-        heeds have announced, and how much more than its own votes they promise.
-
-    Returns
-    -------
-    AgreedLabels
-        What each holds in the end.
-
-    Examples
-    --------
-    Nine participants that are right on 60% of 400 inputs, and six that always say 0; ten rows of each tell.
-
-    >>> import numpy as np
-    >>> from folkmoot.learning.own_rows import OwnRows
-    >>> from folkmoot.learning.pseudo_labels import agree_on_labels
-    >>> rng = np.random.default_rng(0)
-    >>> truth = rng.integers(0, 3, 550)
-    >>> named = np.where(rng.random((15, 550)) < 0.6, truth, rng.integers(0, 3, (15, 550)))
-    >>> named[9:] = 0
-    >>> rows = [np.arange(10 * i, 10 * i + 10) for i in range(15)]
-    >>> own = [OwnRows(r, truth[r], np.bincount(truth[r], minlength=3) + 0.0) for r in rows]
-    >>> agreed = agree_on_labels(np.eye(3)[named], own, np.arange(150, 550))
-    >>> bool((agreed.labels[0] == truth[150:]).mean() > 0.9)
-    True
+    ``votes`` (participant, input, class): How likely each finds the classes of every input, as it would say
+    honestly; on its own check rows by models that have not seen them. All 0 for a participant that cannot
+    answer. ``pool`` (pool input,): Which of the inputs are to be labelled; the others are check rows.
     """
     heard_of = told if told is not None else np.asarray
     spoken = np.asarray if recipe.soft else _likeliest

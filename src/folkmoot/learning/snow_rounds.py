@@ -29,21 +29,7 @@ _MOST: Final = 127  # classes that the kernels take; beyond, the classes of an i
 
 
 class ProtocolWarning(checks.MootWarning):
-    """The protocol asks more peers than there are, so k and alpha were scaled down.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from folkmoot import ConsensusClassifier, Slush
-    >>> from folkmoot.learning.snow_rounds import ProtocolWarning
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> X, y = [[i] for i in range(12)], [0, 1] * 6
-    >>> with warnings.catch_warnings(record=True) as found:
-    ...     warnings.simplefilter("always")
-    ...     moot = ConsensusClassifier([GaussianNB()] * 4, protocol=Slush(10, 10)).fit(X, y)
-    >>> print(found[0].message)
-    Slush asks 10 others, and there are 3: it goes on with k=3, alpha=3
-    """
+    """The protocol asks more peers than there are, so k and alpha were scaled down."""
 
 
 @dataclass(frozen=True)

@@ -160,38 +160,7 @@ class FBA:
 
 
 def read_quorum_sets(path: str | Path, names: Sequence[str]) -> FBA:
-    """Read FBA from a list of nodes, for these participants.
-
-    Parameters
-    ----------
-    path : str or Path
-        JSON in the public form: a list of nodes with ``publicKey`` (or ``name``) and ``quorumSet``.
-    names : sequence of str
-        The participants; nodes go by their keys, or by their names if the keys are none of these.
-
-    Returns
-    -------
-    FBA
-        Their quorum sets, in the order of ``names``.
-
-    Raises
-    ------
-    ValueError
-        If the nodes are not these participants, a set names somebody else, or there is no quorum at all.
-
-    Examples
-    --------
-    >>> import json, tempfile
-    >>> from pathlib import Path
-    >>> from folkmoot.outlook.fba import read_quorum_sets
-    >>> both = {"threshold": 2, "validators": ["GA", "GB"]}
-    >>> nodes = [{"publicKey": "GA", "name": "ada", "quorumSet": both},
-    ...          {"publicKey": "GB", "name": "bo", "quorumSet": both}]
-    >>> file = Path(tempfile.mkdtemp()) / "nodes.json"
-    >>> _ = file.write_text(json.dumps(nodes))
-    >>> read_quorum_sets(file, ["bo", "ada"]).quorum_sets["bo"]
-    QuorumSet(threshold=2, members=('ada', 'bo'), inner=())
-    """
+    """Read FBA from a list of nodes, for these participants."""
     listed = read_nodes(path)
     sets = listed.quorum_sets
     called = {key: key for key in sets}

@@ -39,26 +39,6 @@ def leader_order(salts: Sequence[bytes], weights: Sequence[float] | None = None)
     Each participant comes once; then the order begins again. With weights the next leader is drawn in
     proportion to them among those that are left (Efraimidis and Spirakis, 2006); participants without weight
     come last.
-
-    Parameters
-    ----------
-    salts : sequence of bytes
-        One for each participant, in their order.
-    weights : sequence of float, optional
-        One for each participant, Default: all alike.
-
-    Returns
-    -------
-    tuple of int
-        The participants in the order in which they lead.
-
-    Examples
-    --------
-    >>> from folkmoot.outlook.leaders import leader_order
-    >>> leader_order([b"a", b"b", b"c", b"d"])
-    (1, 3, 2, 0)
-    >>> leader_order([b"a", b"b", b"c", b"e"])
-    (1, 0, 3, 2)
     """
     root = _root(salts)
     drawn = [_word(sha256(root + b"leader" + i.to_bytes(8, "big")).digest()) for i in range(len(salts))]
@@ -76,28 +56,6 @@ def leader_order(salts: Sequence[bytes], weights: Sequence[float] | None = None)
 def leader_sample(salts: Sequence[bytes], leader: int, k: int, *, itself: bool = False) -> tuple[int, ...]:
     """Find the k peers that a leader asks in its rounds: drawn without repetition from the salts, not by the
     leader.
-
-    Parameters
-    ----------
-    salts : sequence of bytes
-        One for each participant, in their order.
-    leader : int
-        The leader.
-    k : int
-        The number of peers it asks.
-    itself : bool, default False
-        Whether it may be among them, as in the paper's law (``Everyone``).
-
-    Returns
-    -------
-    tuple of int
-        The peers.
-
-    Examples
-    --------
-    >>> from folkmoot.outlook.leaders import leader_sample
-    >>> leader_sample([b"a", b"b", b"c", b"d"], leader=1, k=2)
-    (3, 0)
     """
     peers = [i for i in range(len(salts)) if itself or i != leader]
     if not 1 <= k <= len(peers):

@@ -24,21 +24,6 @@ def draw_listening(
     """Draw who names whom: the top tier on the inner ring, followers on the outer one.
 
     Red are those of the smallest set whose lies split the others. Blue lines are those of the top tier.
-
-    Parameters
-    ----------
-    system : QuorumSystem
-        The nodes.
-    found : Analysis
-        Their analysis.
-    title : callable
-        The title of a node.
-    ax : matplotlib.axes.Axes, optional
-        The axes to draw in. Default: a new figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     tier = sorted(found.top_tier or frozenset().union(*system.cores()))
     inside = system.greatest_quorum()

@@ -13,35 +13,7 @@ __all__ = ["canvas"]
 
 
 def canvas(ax: Any, size: tuple[float, float]) -> tuple[Figure, Any]:
-    """Choose where to draw: every ``plot`` of the package takes ``ax`` and hands it to this.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes or None
-        The axes of the caller; None for a figure of its own.
-    size : (float, float)
-        Width and height of such a figure, in inches.
-
-    Returns
-    -------
-    tuple of matplotlib.figure.Figure and matplotlib.axes.Axes
-        The figure, which ``plot`` returns, and the axes to draw in. A figure of its own is a ``Picture``,
-        which a notebook shows.
-
-    Raises
-    ------
-    TypeError
-        If ``ax`` is neither.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> from folkmoot.pictures.canvas import canvas
-    >>> left, right = Figure().subplots(1, 2)
-    >>> figure, axes = canvas(right, (4.0, 3.0))
-    >>> axes is right, figure is right.get_figure()
-    (True, True)
-    """
+    """Choose where to draw: every ``plot`` of the package takes ``ax`` and hands it to this."""
     try:
         from matplotlib.axes import Axes
     except ModuleNotFoundError as error:

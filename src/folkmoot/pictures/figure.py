@@ -12,18 +12,7 @@ from matplotlib.figure import Figure
 
 
 class Picture(Figure):
-    """The figure that every ``plot`` of the package returns without axes, to save or to show.
-
-    See Also
-    --------
-    matplotlib.figure.Figure : All its methods, such as ``savefig``.
-
-    Examples
-    --------
-    >>> from folkmoot.pictures.figure import Picture
-    >>> Picture(figsize=(2, 1))._repr_png_()[1:4]
-    b'PNG'
-    """
+    """The figure that every ``plot`` of the package returns without axes, to save or to show."""
 
     def _repr_png_(self) -> bytes:
         """The picture, for IPython; where pyplot is in use, IPython's own way comes first."""

@@ -13,24 +13,7 @@ from folkmoot.files.terminal import printable
 
 
 def text(what: str) -> str:
-    """Make text that a browser shows as it is.
-
-    Parameters
-    ----------
-    what : str
-        Anybody's words.
-
-    Returns
-    -------
-    str
-        The same as HTML.
-
-    Examples
-    --------
-    >>> from folkmoot.pictures.notebook import text
-    >>> text("<b>north</b>")
-    '&lt;b&gt;north&lt;/b&gt;'
-    """
+    """Make text that a browser shows as it is."""
     return escape(printable(what))
 
 

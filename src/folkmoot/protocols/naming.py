@@ -29,30 +29,7 @@ def protocol_called(name: str) -> type[SnowProtocol[Any]]:
 
 
 def named_protocol(name: str, k: int, alpha: Alpha, **parameters: Any) -> SnowProtocol[Any]:
-    """Make the protocol of a name, as ``--protocol`` and motions do.
-
-    Parameters
-    ----------
-    name : str
-        A key of ``PROTOCOLS``.
-    k : int
-        How many peers are asked in a query.
-    alpha : int, sequence of int or StrongConfidence
-        How many equal answers win it: one number for all, one each, or by accuracy.
-    **parameters : object
-        Further parameters, such as ``beta``; a protocol that does not take one is not given it.
-
-    Returns
-    -------
-    SnowProtocol
-        The protocol.
-
-    Examples
-    --------
-    >>> from folkmoot.protocols.naming import named_protocol
-    >>> named_protocol("snowflake", 10, 7, beta=5).beta
-    5
-    """
+    """Make the protocol of a name, as ``--protocol`` and motions do."""
     kind = protocol_called(name)
     taken = {field.name for field in fields(kind)}
     return kind(k, alpha, **{key: value for key, value in parameters.items() if key in taken})

@@ -32,28 +32,7 @@ def reaches(tally: Any, alpha: Any, total: Any = 1, size: Any = 1) -> Any:
 
 
 def winner(tally: Tally | Sequence[float], alpha: int) -> Vote:
-    """The class that at least alpha answers name, or NO_VOTE; alpha > k/2, so at most one does.
-
-    Parameters
-    ----------
-    tally : sequence of float
-        How many answers name class 0, 1, and so on.
-    alpha : int
-        How many are needed.
-
-    Returns
-    -------
-    int
-        The class that won the query, or -1 (NO_VOTE) if none did.
-
-    Examples
-    --------
-    >>> from folkmoot.protocols.snow import winner
-    >>> winner([3, 7], alpha=6)
-    1
-    >>> winner([5, 5], alpha=6)
-    -1
-    """
+    """The class that at least alpha answers name, or NO_VOTE; alpha > k/2, so at most one does."""
     for c, count in enumerate(tally):
         if reaches(count, alpha):
             return c
@@ -66,37 +45,13 @@ class SnowProtocol(ABC, Generic[State]):
 
     The consequence is the rule of a subclass: ``Slush``, ``Snowflake`` or ``Snowball``. Weighted
     tallies are the paper's outlook.
-
-    Parameters
-    ----------
-    k : int
-        Peers asked per query.
-    alpha : int, sequence of int, or StrongConfidence
-        Equal answers that make a class win, k/2 < alpha <= k: one threshold for all, one for each
-        participant, or ``StrongConfidence(p)``.
-    weights : sequence of float, optional
-        One for each participant: its answer counts so much, and the tally is rescaled to k.
-
-    Raises
-    ------
-    ValueError
-        If a threshold is not within k/2 < alpha <= k, or a weight is negative or infinite.
-
-    Examples
-    --------
-    In a population of six nobody can ask ten others. Unanimity stays unanimity:
-
-    >>> from folkmoot import Slush
-    >>> from folkmoot.protocols.snow import SnowProtocol
-    >>> protocol = Slush(k=10, alpha=10)
-    >>> isinstance(protocol, SnowProtocol)
-    True
-    >>> protocol.scaled(participants=6)
-    Slush(k=5, alpha=5, weights=None)
     """
 
-    k: int
+    k: int  # peers asked per query
+    # Equal answers that make a class win, k/2 < alpha <= k: one threshold for all, one for each
+    # participant, or ``StrongConfidence(p)``.
     alpha: Alpha
+    # One for each participant: its answer counts so much, and the tally is rescaled to k.
     weights: Sequence[float] | None = field(default=None, kw_only=True)
 
     decides: ClassVar[bool] = False  # do nodes stop asking by themselves?

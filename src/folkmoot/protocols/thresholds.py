@@ -126,22 +126,9 @@ def batch_accuracies(
     its peers lie they cannot lower it below its agreement with some honest peer. However many there are, the
     threshold stays one of a majority: strong confidence is then one alpha for all.
 
-    Parameters
-    ----------
-    right : array-like of int, shape (participant,)
-        Right answers of each on its held-out rows.
-    held_out : array-like of int, shape (participant,)
-        Held-out rows of each.
-    votes : array-like of int, shape (voter, input), optional
-        The first votes on the batch, -1 for none. Default: only the holdouts count.
-    participants : sequence of int, optional
-        The participants whose ``right`` and ``held_out`` are given, as rows of ``votes``. Default: all, in
-        their order.
-
-    Returns
-    -------
-    ndarray of float, shape (participant,)
-        The accuracies.
+    ``right`` (participant,): Right answers of each on its held-out rows. ``held_out`` (participant,): Held-out
+    rows of each. ``votes`` (voter, input): The first votes on the batch, -1 for none. Default: only the
+    holdouts count.
     """
     rows = np.asarray(held_out)
     good = np.asarray(right)

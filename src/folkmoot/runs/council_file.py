@@ -36,23 +36,7 @@ MOST_MEMBERS: Final = 100
 
 
 def read_council(path: Path) -> ConsensusText:
-    """Make the council that a file describes.
-
-    Parameters
-    ----------
-    path : Path
-        A TOML file.
-
-    Returns
-    -------
-    ConsensusText
-        The council; no member was asked yet.
-
-    Raises
-    ------
-    ValueError
-        If something in the file is wrong; the message names the file and the member.
-    """
+    """Make the council that a file describes."""
     table = read_toml(path)
     tables = table.pop("member", None)
     _check_keys(table, _SETTINGS, f"{path}", "[[member]], ")

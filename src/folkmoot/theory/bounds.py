@@ -12,58 +12,13 @@ def condorcet_bound(n: int, p: float) -> float:
     """ "Condorcet's jury theorem": P_Maj >= p for p > 1/2. The bound is p itself.
 
     The paper states it for odd n. A tie counts as one half, which makes an even n as good as n - 1.
-
-    Parameters
-    ----------
-    n : int
-        The number of voters.
-    p : float
-        The accuracy of each of them, above 1/2.
-
-    Returns
-    -------
-    float
-        A lower bound of the accuracy of the majority.
-
-    Examples
-    --------
-    >>> from folkmoot.theory import majority_accuracy
-    >>> from folkmoot.theory.bounds import condorcet_bound
-    >>> condorcet_bound(3, 0.6)
-    0.6
-    >>> round(majority_accuracy(3, 0.6), 12)
-    0.648
     """
     checks.integer("n", n, least=1)
     return _better_than_chance(p)
 
 
 def absorption_bound(n: int, b: int) -> float:
-    """ "lemma: Slush symmetry": B_b >= b/n for b >= ceil(n/2), all honest and alpha <= ceil(n/2).
-
-    Parameters
-    ----------
-    n : int
-        Participants in all.
-    b : int
-        How many of them are blue (right) at the start, ceil(n/2) <= b <= n.
-
-    Returns
-    -------
-    float
-        A lower bound of the chance B_b that all end blue.
-
-    Examples
-    --------
-    With k = 1 Slush is the voter model, and the bound is the chance itself.
-
-    >>> from folkmoot.theory import SlushChain
-    >>> from folkmoot.theory.bounds import absorption_bound
-    >>> absorption_bound(5, 3)
-    0.6
-    >>> print(f"{SlushChain(5, k=1, alpha=1).blue[3]:.5f} {SlushChain(5, k=3, alpha=2).blue[3]:.5f}")
-    0.60000 0.71875
-    """
+    """ "lemma: Slush symmetry": B_b >= b/n for b >= ceil(n/2), all honest and alpha <= ceil(n/2)."""
     everyone, blue = _blue_majority(n, b)
     return blue / everyone
 
@@ -74,33 +29,6 @@ def chvatal_bound(n: int, k: int, alpha: int, b: int) -> float:
     It bounds the chance H(n, n-b, k, alpha) that *one* query of a blue node ends red. The paper
     also states it of R_b, which fails: near b = n/2, R_b tends to 1/2 as n grows and the bound
     does not (docs/theorems/chvatal-bound.md).
-
-    Parameters
-    ----------
-    n : int
-        Participants in all.
-    k : int
-        Participants asked per query, 1 <= k <= n.
-    alpha : int
-        Equal answers that make a colour win, k/2 < alpha <= k.
-    b : int
-        How many participants are blue (right), ceil(n/2) <= b <= n.
-
-    Returns
-    -------
-    float
-        An upper bound of the chance that one query of a blue node ends red.
-
-    Examples
-    --------
-    With b blue participants that chance is the death rate of the chain, divided by b.
-
-    >>> from folkmoot.theory import SlushChain
-    >>> from folkmoot.theory.bounds import chvatal_bound
-    >>> print(f"{chvatal_bound(101, k=10, alpha=8, b=80):.1e}")
-    9.0e-04
-    >>> print(f"{SlushChain(101, k=10, alpha=8).death[80] / 80:.1e}")
-    3.5e-05
     """
     everyone, blue = _blue_majority(n, b)
     Everyone().peer_count(everyone, k)  # checks k <= n
@@ -109,29 +37,7 @@ def chvatal_bound(n: int, k: int, alpha: int, b: int) -> float:
 
 
 def slush_lower_bound(k: int, alpha: int) -> float:
-    """ "prop: Slush lower bound": P_S > 1 - exp(-2 (alpha/k - 1/2)^2 k) for p > 1/2 and n large enough.
-
-    Parameters
-    ----------
-    k : int
-        Participants asked per query.
-    alpha : int
-        Equal answers that make a colour win, k/2 < alpha <= k.
-
-    Returns
-    -------
-    float
-        A lower bound of the accuracy of Slush in a large network.
-
-    Examples
-    --------
-    >>> from folkmoot.theory import SlushChain
-    >>> from folkmoot.theory.bounds import slush_lower_bound
-    >>> print(f"{slush_lower_bound(k=10, alpha=8):.3f}")
-    0.835
-    >>> print(f"{SlushChain(1001, k=10, alpha=8).accuracy(0.55):.3f}")
-    0.998
-    """
+    """ "prop: Slush lower bound": P_S > 1 - exp(-2 (alpha/k - 1/2)^2 k) for p > 1/2 and n large enough."""
     size, threshold = checks.query(k, alpha)
     return -math.expm1(-2.0 * (threshold / size - 0.5) ** 2 * size)
 
@@ -145,30 +51,6 @@ def performance_groups_bound(n1: int, n2: int) -> float:
     ratio is 1 whatever p1 is; that of b = m + 1, with m = n/2, then decides:
 
         p_max / (1 - p_max) = sqrt(m (m+1) / ((n1-m) (n1-m+1))).
-
-    Parameters
-    ----------
-    n1 : int
-        Participants of the stronger group.
-    n2 : int
-        Participants of the weaker group, 0 <= n2 < n1.
-
-    Returns
-    -------
-    float
-        p_max, the accuracy of the stronger group below which Slush is more accurate than the majority.
-
-    Examples
-    --------
-    >>> from folkmoot.theory import SlushChain, majority_accuracy
-    >>> from folkmoot.theory.bounds import performance_groups_bound
-    >>> performance_groups_bound(n1=7, n2=4)
-    0.75
-    >>> p = [0.7] * 7 + [0.0] * 4
-    >>> print(f"{SlushChain(11, k=3, alpha=2).accuracy(p):.3f} {majority_accuracy(11, p):.3f}")
-    0.395 0.329
-    >>> print(f"{performance_groups_bound(n1=7, n2=5):.3f}")
-    0.821
     """
     strong, weak = checks.integer("n1", n1, least=1), checks.integer("n2", n2, least=0)
     if strong <= weak:
@@ -187,33 +69,6 @@ def byzantine_asymmetry(n: int, b: int, byzantine: int) -> float:
 
     For ceil(n/2) <= b <= n - alpha and f < alpha, so b < c. The paper states ">"; at b = n - alpha
     the two sides are equal.
-
-    Parameters
-    ----------
-    n : int
-        Participants in all.
-    b : int
-        How many honest ones are blue (right), ceil(n/2) <= b < n - byzantine.
-    byzantine : int
-        How many always answer red, f; c = n - f are honest.
-
-    Returns
-    -------
-    float
-        A lower bound of R_b / B_{n-b}: how much likelier a blue majority loses than a red one of the same
-        size. It is 1 without Byzantine nodes.
-
-    Examples
-    --------
-    >>> from folkmoot.theory import SlushChain
-    >>> from folkmoot.theory.bounds import byzantine_asymmetry
-    >>> byzantine_asymmetry(11, 7, byzantine=0)
-    1.0
-    >>> print(f"{byzantine_asymmetry(11, 7, byzantine=1):.2f}")
-    2.33
-    >>> chain = SlushChain(11, k=3, alpha=2, byzantine=1)
-    >>> print(f"{chain.red[7] / chain.blue[4]:.2f}")
-    3.22
     """
     everyone, byzantine = checks.population(n, byzantine)
     _, blue = _blue_majority(n, b)

@@ -57,26 +57,7 @@ class Gap(NamedTuple):
 def log_control_ratio(chain: SlushChain, p: Accuracies) -> Floats:
     """log kappa_b for b = 0..n-byzantine; nan where kappa_b would be 0/0 (see ``control_ratio``).
 
-    Parameters
-    ----------
-    chain : SlushChain
-        The network.
-    p : float or array-like of float, shape (honest,)
-        The accuracy of every honest participant, or one value for each.
-
-    Returns
-    -------
-    ndarray of float, shape (honest + 1,)
-        The logarithm of the control ratio for each number b of blue participants.
-
-    Examples
-    --------
-    At p = 1/2 Slush neither helps nor harms: every ratio that exists is 1.
-
-    >>> from folkmoot.theory import SlushChain
-    >>> from folkmoot.theory.gap import log_control_ratio
-    >>> log_control_ratio(SlushChain(5, k=3, alpha=2), 0.5)
-    array([ 0.,  0.,  0.,  0., nan, nan])
+    ``p`` (honest,): The accuracy of every honest participant, or one value for each.
     """
     c, n = chain.honest, chain.n
     b = np.arange(c + 1)
@@ -104,26 +85,7 @@ def control_ratio(chain: SlushChain, p: Accuracies) -> Floats:
     Slush is more accurate than the majority if kappa_b < 1 for every b in ceil(n/2)..n-alpha, and
     less if all are above 1. nan where it is 0/0: for b > n - alpha, in frozen states, and for b < f.
 
-    Parameters
-    ----------
-    chain : SlushChain
-        The network.
-    p : float or array-like of float, shape (honest,)
-        The accuracy of every honest participant, or one value for each.
-
-    Returns
-    -------
-    ndarray of float, shape (honest + 1,)
-        The control ratio for each number b of blue participants.
-
-    Examples
-    --------
-    Of b in ceil(n/2)..n-alpha there is one here, b = 3. Its ratio is above 1: the majority is ahead.
-
-    >>> from folkmoot.theory import SlushChain
-    >>> from folkmoot.theory.gap import control_ratio
-    >>> control_ratio(SlushChain(5, k=3, alpha=2), 0.75).round(12)
-    array([0.00411523, 0.03703704, 0.33333333, 3. , nan, nan])
+    ``p`` (honest,): The accuracy of every honest participant, or one value for each.
     """
     with np.errstate(over="ignore"):
         return np.asarray(np.exp(log_control_ratio(chain, p)), dtype=np.float64)

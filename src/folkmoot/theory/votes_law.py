@@ -29,23 +29,7 @@ def poisson_binomial(p: npt.ArrayLike) -> Floats:
     len(p) rounding errors (unlike the FFT, whose error is relative to the largest entry). Quadratic
     in len(p): about 0.1 s for 10,000. Entries below 1e-308 vanish; see ``log_poisson_binomial``.
 
-    Parameters
-    ----------
-    p : array-like of float, shape (trial,)
-        The chance of success of each trial: the accuracies of the participants.
-
-    Returns
-    -------
-    ndarray of float, shape (len(p) + 1,)
-        The chance of b successes, for b = 0..len(p): of b right first votes.
-
-    Examples
-    --------
-    >>> from folkmoot.theory.votes_law import poisson_binomial
-    >>> poisson_binomial([0.5, 0.5])
-    array([0.25, 0.5 , 0.25])
-    >>> poisson_binomial([0.9, 0.6, 0.6])
-    array([0.016, 0.192, 0.468, 0.324])
+    ``p`` (trial,): The chance of success of each trial: the accuracies of the participants.
     """
     values = checks.accuracies(p)
     return _convolve(1.0 - values, values, one=1.0, zero=0.0, add=np.add, times=np.multiply)
@@ -54,23 +38,7 @@ def poisson_binomial(p: npt.ArrayLike) -> Floats:
 def log_poisson_binomial(p: npt.ArrayLike) -> Floats:
     """log P(S = b), b = 0..len(p): ``poisson_binomial`` without a smallest number, ten times slower.
 
-    Parameters
-    ----------
-    p : array-like of float, shape (trial,)
-        The chance of success of each trial: the accuracies of the participants.
-
-    Returns
-    -------
-    ndarray of float, shape (len(p) + 1,)
-        The logarithm of the chance of b successes, for b = 0..len(p).
-
-    Examples
-    --------
-    >>> from folkmoot.theory.votes_law import log_poisson_binomial, poisson_binomial
-    >>> print(poisson_binomial([1e-200, 1e-200])[2])
-    0.0
-    >>> print(f"{log_poisson_binomial([1e-200, 1e-200])[2]:.3f}")
-    -921.034
+    ``p`` (trial,): The chance of success of each trial: the accuracies of the participants.
     """
     values = checks.accuracies(p)
     with np.errstate(divide="ignore"):
