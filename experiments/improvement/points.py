@@ -14,12 +14,11 @@ from folkmoot.adversaries import colluding_votes
 from folkmoot.adversaries.behaviours import stealthy_votes
 from folkmoot.arrays import Floats, Ints
 from folkmoot.comparing.metric import ACCURACY
-from folkmoot.learning.own_rows import FIRM, Footing, OwnRows, speaks_against
+from folkmoot.learning.first_votes import chances_of
+from folkmoot.learning.improving import refit, speaks_against
+from folkmoot.learning.known_rows import places_to_show
 from folkmoot.learning.participants import Participant, learnt_on
-from folkmoot.learning.probabilities import chances_of
-from folkmoot.learning.pseudo_labels import RULE, Recipe, agree_on_labels
-from folkmoot.learning.refitting import refit
-from folkmoot.learning.validation_rows import places_to_show
+from folkmoot.learning.pseudo_labels import FIRM, RULE, Footing, OwnRows, Recipe, agree_on_labels
 from folkmoot.votes import NO_VOTE, in_levels
 
 STRUCK: Final = 0.25  # of all inputs, by stealthy liars

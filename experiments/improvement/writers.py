@@ -11,9 +11,9 @@ from experiments.femnist.writer_votes import CASE, COLOURS, drawn_test, rows_of_
 from experiments.femnist.writers import LETTERS, Choice, choose
 from folkmoot.arrays import Floats, Ints, Singles
 from folkmoot.datasets.femnist import femnist_counts
+from folkmoot.learning.first_votes import chances_of
+from folkmoot.learning.known_rows import own_answers
 from folkmoot.learning.participants import Participant, Task, learnt_on
-from folkmoot.learning.probabilities import chances_of
-from folkmoot.learning.validation_rows import own_answers
 from folkmoot.votes import in_levels
 
 LOGISTIC, FOREST = "logistic regression", "random forest"

@@ -74,6 +74,12 @@ def majority_class(counts: Ints, participants: Ints) -> Decided:
     return most(counts, 2 * together > participants)
 
 
+def shares_of(weights: Array) -> Floats:
+    """(input, class): weights as shares; equal ones where there are none."""
+    total = weights.sum(axis=1, keepdims=True)
+    return np.where(total > 0, weights / np.where(total > 0, total, 1), 1 / weights.shape[1])
+
+
 class Change(NamedTuple):
     """One line of ``Turns.changes``: a change of class, with the tally before it.
 
@@ -591,6 +597,15 @@ class Outcome:
     def agreement(self) -> Floats:
         """(input,): the share of honest participants that hold the most common class; 0 if none is there."""
         return np.asarray(self.counts.max(axis=-1) / np.maximum(self.voters, 1), dtype=np.float64)
+
+    @property
+    def probabilities(self) -> Floats:
+        """(input, class): the share of honest participants that hold each class, over all repetitions.
+
+        Classes are equally likely where nobody holds any.
+        """
+        held = self.counts.reshape(-1, *self.counts.shape[-2:]).sum(axis=0)
+        return shares_of(held)
 
     @property
     def undecided(self) -> int:

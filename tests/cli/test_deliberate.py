@@ -202,6 +202,19 @@ def test_truth_for_part_of_the_tasks(files: tuple[Path, Path], tmp_path: Path) -
     assert "must know every truth: --truth does not name task 't10'" in refused.stderr
 
 
+def test_every_task_has_probabilities_with_rounds_too(files: tuple[Path, Path], tmp_path: Path) -> None:
+    """Whom each worker holds in the end is counted by hand, over all repetitions."""
+    as_json(files[0], *SLUSH, "--repeats", 3, "--seed", 5, "--out", tmp_path / "out.csv")
+    table = read_votes(files[0])
+    outcome = deliberate(table.votes, Slush(10, 6), seed=5, repeats=3, classes=2, missing="absent")
+    with (tmp_path / "out.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    for i, row in enumerate(rows):
+        held = [c for ends in outcome.decisions for c in ends[:, i].tolist() if c >= 0]
+        for c, label in enumerate(table.labels):
+            assert float(row[f"p({label})"]) == pytest.approx(held.count(c) / len(held), abs=1e-4)
+
+
 def test_out_and_plot(files: tuple[Path, Path], tmp_path: Path) -> None:
     out, picture = tmp_path / "decisions.csv", tmp_path / "picture.png"
     result = deliberately(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -233,7 +234,7 @@ def test_findings() -> None:
 
 def test_faults_and_silence() -> None:
     outcome = deliberate(np.vstack([VOTES, np.full((1, 200), NO_VOTE)]), Council(), adversaries={1: Silent()})
-    report = report_on(outcome, truth=TRUTH, faults={7: "no predict"})
+    report = report_on(replace(outcome, faults={7: "no predict"}), truth=TRUTH)
     assert report.participants.rows[7].finding == "faulty: no predict"
     assert report.independence.participants == 6
     assert "faulty: participant 7: no predict" in str(report)

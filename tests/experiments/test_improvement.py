@@ -34,9 +34,8 @@ from experiments.improvement.points import (
     story_of,
 )
 from experiments.improvement.writers import LOGISTIC, Setting, Voted, Writers, draw, vote, who_takes_part
-from folkmoot.learning.own_rows import OwnRows
-from folkmoot.learning.pseudo_labels import agree_on_labels
-from folkmoot.learning.validation_rows import places_to_show
+from folkmoot.learning.known_rows import places_to_show
+from folkmoot.learning.pseudo_labels import OwnRows, agree_on_labels
 from folkmoot.votes import NO_VOTE
 from support.femnist_samples import make_rows, write_parquet
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from folkmoot.comparing.metric import ACCURACY
-from folkmoot.learning.own_rows import OwnRows, speaks_against
+from folkmoot.learning.improving import speaks_against
 from folkmoot.learning.pseudo_labels import (
     PSEUDO_COUNTS,
     RULE,
+    OwnRows,
     ReviewedPeers,
     agree_on_labels,
     blocks_of,

@@ -49,7 +49,7 @@ from folkmoot.cli.output import (
     page_path,
     picture_path,
     print_json,
-    print_participants,
+    print_rows,
     print_table,
     progress_bar,
     save_picture,
@@ -205,7 +205,7 @@ def deliberate(
             report.title, report.columns, [report.cells(line) for line in report.lines],
             [*report.notes, *notes], left=("note",),
         )  # fmt: skip
-        print_participants(report.participants, whole=participants)
+        print_rows(report.participants, whole=participants)
         for reason in reasons:
             say("", *str(reason).split("\n"))
     if path:
@@ -341,29 +341,20 @@ def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
 
 
 def _write(path: Path, report: Report, table: VoteTable) -> None:
-    """A row for each task; of several repetitions the first."""
+    """A row for each task: label and agreement, of several repetitions of the first; probabilities of all."""
     import numpy as np
 
     from folkmoot.files.tabular import write_table
-    from folkmoot.simulation.council import CouncilOutcome
-    from folkmoot.votes import NO_VOTE
 
     outcome = report.outcome
     decided, agreement = np.atleast_2d(outcome.decision)[0], np.atleast_2d(outcome.agreement)[0]
-    likely, header = np.empty((len(decided), 0)), ["task", "label", "agreement"]
-    if isinstance(outcome, CouncilOutcome):
-        likely = outcome.aggregated.probabilities(len(table.labels))
-        header += [f"p({label})" for label in table.labels]
     write_table(
         path,
-        header,
+        ["task", "label", "agreement", *(f"p({label})" for label in table.labels)],
         (
-            [
-                task,
-                "" if each == NO_VOTE else table.labels[each],
-                f"{share:.4f}",
-                *(f"{p:.4f}" for p in chances),
-            ]
-            for task, each, share, chances in zip(table.tasks, decided, agreement, likely, strict=True)
+            [task, "" if each < 0 else table.labels[each], f"{share:.4f}", *(f"{p:.4f}" for p in likely)]
+            for task, each, share, likely in zip(
+                table.tasks, decided, agreement, outcome.probabilities, strict=True
+            )
         ),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from folkmoot.cli.output import print_joining, print_participants, print_table, say
+from folkmoot.cli.output import print_rows, print_table, say
 from folkmoot.cli.study_output import as_dict, print_study
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ def print_learned(study: Study, scores: Sequence[str]) -> None:
     for name in scores:
         say("")
         print_table(f"{name}, by how many are malicious:", *table(study, name))
-    print_participants(report.participants, how="participants.csv has all")
+    print_rows(report.participants, how="participants.csv has all")
     if report.joining is not None and report.joining.rows:  # else the notes have said what to do
-        print_joining(report.joining, how="results.json has all")
+        print_rows(report.joining, how="results.json has all")
 
 
 def _print_improved(found: Improvement) -> None:

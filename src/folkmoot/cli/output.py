@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from folkmoot.files.terminal import printable
 
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console, ConsoleOptions
 
-    from folkmoot.comparing.joining import Joining
-    from folkmoot.comparing.participants import ParticipantTable
+    from folkmoot.comparing.printing import RowTable
 
 PICTURES = (".png", ".svg", ".pdf")
 PAGES = (".html", ".htm")
@@ -115,22 +114,13 @@ def _unbounded(console: Console) -> ConsoleOptions:
     return console.options.update(width=10_000)
 
 
-def print_participants(table: ParticipantTable | Any, *, whole: bool = False, how: str = ALL_SHOWN) -> None:
-    """A row for each participant; of many, those with findings, the best and the worst, unless ``whole``."""
+def print_rows(table: RowTable, *, whole: bool = False, how: str = ALL_SHOWN) -> None:
+    """A row for each participant or group; of many, those to look at, unless ``whole``."""
     rows = table.rows if whole else table.brief()
     if rows:
         say("")
-        header, cells = table.cells(rows)
-        print_table(table.title, header, cells, table.left_out(len(rows), how), left=("role", "finding"))
-
-
-def print_joining(table: Joining | None, *, whole: bool = False, how: str = ALL_SHOWN) -> None:
-    """Each group alone and together on its own rows; nothing if that was not compared."""
-    if table is None:
-        return
-    rows = table.rows if whole else table.brief()
-    say("")
-    print_table(table.title, *table.cells(rows), table.notes(len(rows), how), left=("verdict",))
+        left = ("role", "finding", "verdict")
+        print_table(table.title, *table.cells(rows), table.notes(len(rows), how), left=left)
 
 
 @contextmanager

@@ -162,7 +162,6 @@ def compare(
 def report_on(
     outcome: Outcome | Mapping[str, Outcome],
     *,
-    table: Array | None = None,
     truth: npt.ArrayLike | None = None,
     known: Known | None = None,
     others: Mapping[str, Aggregation] | None = None,
@@ -170,7 +169,6 @@ def report_on(
     holdout: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
     names: Sequence[str] | None = None,
     labels: Sequence[Any] | Array | None = None,
-    faults: Mapping[int, str] | None = None,
     predicted: Array | None = None,
     filled: str = "",
     likely: Floats | None = None,
@@ -185,14 +183,14 @@ def report_on(
     """
     outcomes = dict(outcome) if isinstance(outcome, Mapping) else {CONSENSUS: outcome}
     main = next(iter(outcomes.values()))
-    first = _first(main) if table is None else np.asarray(table)
+    first = _first(main)
     said = likeliest(first) if main.classes and first.ndim == 3 else first
     metric = ACCURACY if main.classes else ERROR
     called = [str(name) for name in _one_each("names", names or main.names, len(said), "participant")]
     named = main.labels if labels is None else labels
     if named is not None:
         _one_each("labels", named, main.classes, "class")
-    wrong = dict(main.faults if faults is None else faults)
+    wrong = dict(main.faults)
     right, judged = _judged(truth, said, known, main.classes)
     right = right if judged.any() else None
     lying = ~main.honest & ~np.isin(np.arange(len(said)), list(wrong))
@@ -301,7 +299,7 @@ def _how(outcome: Outcome) -> str:
 def _first(outcome: Outcome) -> Array:
     table = outcome.first if isinstance(outcome, CouncilOutcome) else outcome.votes
     if table is None:
-        raise ValueError("table must be given: this outcome does not know its first votes")
+        raise ValueError("the outcome must know its first votes: take one of deliberate()")
     return table
 
 

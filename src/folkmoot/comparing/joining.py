@@ -6,7 +6,6 @@ so uneven a split would be chance. Of classes this is McNemar's test.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -16,9 +15,7 @@ import numpy as np
 from folkmoot.arrays import Array, Bools, Floats
 from folkmoot.comparing.metric import Metric
 from folkmoot.comparing.participants import SHOWN
-from folkmoot.comparing.printing import as_text
-from folkmoot.files.tabular import write_table, written
-from folkmoot.pictures.notebook import titled
+from folkmoot.comparing.printing import RowTable
 
 ALL_GROUPS: Final = "all of them"
 _LEVEL: Final = 0.05  # a p below it counts as a difference
@@ -69,7 +66,7 @@ class JoinedRow:
 
 
 @dataclass(frozen=True)
-class Joining:
+class Joining(RowTable):
     """Every group alone and together: print it, write it with ``to_csv``, or take ``to_list()``.
 
     Parameters
@@ -102,11 +99,6 @@ class Joining:
     def to_list(self) -> list[dict[str, Any]]:
         """Make a list of plain dictionaries, for JSON."""
         return [asdict(row) for row in self.rows]
-
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the rows as CSV; no cell is taken for a formula."""
-        rows = self.to_list()
-        write_table(path, list(rows[0]) if rows else [], ([written(v) for v in row.values()] for row in rows))
 
     def brief(self, most: int = SHOWN) -> tuple[JoinedRow, ...]:
         """Pick the rows to look at: all if they are few, else those with the clearest differences."""
@@ -156,14 +148,13 @@ class Joining:
 
     def notes(self, shown: int, how: str) -> list[str]:
         """The test, the meaning of a few small p, and the rows left out."""
-        more = len(self.rows) - shown
-        lines = [f"... and {more} more: {how}"] if more else []
         if not self.rows:
             return [
                 f"none of the {self.strangers:,} test rows is of a participant's group, so nobody can be "
                 "compared with itself: test on a share of every group's rows"
             ]
         what = "right" if self.metric.higher_is_better else "nearer to the truth"
+        lines = super().notes(shown, how)
         name = "McNemar's exact test" if self.metric.higher_is_better else "the exact sign test"
         lines.append(f"p: {name}, two-sided, on the rows on which only one of the two is {what}")
         if len(self.rows) > 1:
@@ -174,14 +165,6 @@ class Joining:
         if self.strangers:
             lines.append(f"{self.strangers:,} test rows are of no participant's group, and not counted")
         return lines
-
-    def __str__(self) -> str:
-        chosen = self.brief()
-        return as_text(self.title, *self.cells(chosen), self.notes(len(chosen), "to_csv(path) writes all"))
-
-    def _repr_html_(self) -> str:
-        chosen = self.brief()
-        return titled(self.title, *self.cells(chosen), self.notes(len(chosen), "to_csv(path) writes all"))
 
 
 def compare_alone(

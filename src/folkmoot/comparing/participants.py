@@ -12,7 +12,6 @@ A finding is a reason to look, not a proof. The rules, in the order in which the
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, TypeAlias
@@ -22,10 +21,8 @@ import numpy as np
 from folkmoot.arrays import Array, Bools, Floats, Ints
 from folkmoot.comparing.independence import few
 from folkmoot.comparing.metric import Metric, is_there
-from folkmoot.comparing.printing import as_text
-from folkmoot.files.tabular import write_table, written
+from folkmoot.comparing.printing import RowTable
 from folkmoot.outcome import wilson_bound
-from folkmoot.pictures.notebook import titled
 from folkmoot.votes import NO_VOTE
 
 Role: TypeAlias = Literal["honest", "malicious", "faulty"]
@@ -96,7 +93,7 @@ class ParticipantRow:
 
 
 @dataclass(frozen=True)
-class ParticipantTable:
+class ParticipantTable(RowTable):
     """The participants of a report: print it, write it with ``to_csv``, or take ``frame()``.
 
     Parameters
@@ -141,11 +138,6 @@ class ParticipantTable:
 
         return pd.DataFrame(self.to_list())
 
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the rows as CSV, empty cells for what is not known; no cell is taken for a formula."""
-        rows = self.to_list()
-        write_table(path, [*rows[0]], ([written(value) for value in row.values()] for row in rows))
-
     @property
     def findings(self) -> dict[str, str]:
         """Remarks on participants, by name."""
@@ -172,19 +164,6 @@ class ParticipantTable:
         """The numbers of participants and of odd ones."""
         odd = len(self.findings)
         return f"{len(self.rows)} participants{f', {odd} with a finding' if odd else ''}"
-
-    def left_out(self, shown: int, how: str) -> list[str]:
-        """One line if not all are shown: how to see the others."""
-        more = len(self.rows) - shown
-        return [f"... and {more} more: {how}"] if more else []
-
-    def __str__(self) -> str:
-        chosen = self.brief()
-        return as_text(self.title, *self.cells(chosen), self.left_out(len(chosen), "to_csv(path) writes all"))
-
-    def _repr_html_(self) -> str:
-        chosen = self.brief()
-        return titled(self.title, *self.cells(chosen), self.left_out(len(chosen), "to_csv(path) writes all"))
 
 
 Column: TypeAlias = tuple[str, Callable[[ParticipantRow], str], Callable[[ParticipantRow], bool]]

@@ -2,7 +2,67 @@
 
 from __future__ import annotations
 
+import os
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from folkmoot.files.tabular import write_table, written
+from folkmoot.pictures.notebook import titled
+
+# Title, header, rows of cells, notes.
+PlainTable: TypeAlias = tuple[str, Sequence[str], Sequence[Sequence[str]], Sequence[str]]
+
+
+class Printed(ABC):
+    """A result that prints as a table, and shows as one in a notebook."""
+
+    @abstractmethod
+    def _as_table(self) -> PlainTable:
+        """The table."""
+
+    def __str__(self) -> str:
+        return as_text(*self._as_table())
+
+    def _repr_html_(self) -> str:
+        return titled(*self._as_table())
+
+
+class RowTable(Printed):
+    """A row for each of many, which prints those to look at; ``to_csv`` writes all."""
+
+    rows: tuple[Any, ...]
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """The title above the rows."""
+
+    @abstractmethod
+    def to_list(self) -> list[dict[str, Any]]:
+        """Make a list of plain dictionaries, for JSON."""
+
+    @abstractmethod
+    def brief(self) -> tuple[Any, ...]:
+        """Pick the rows to look at."""
+
+    @abstractmethod
+    def cells(self, rows: Sequence[Any] | None = None) -> tuple[list[str], list[list[str]]]:
+        """Header and cells for people."""
+
+    def notes(self, shown: int, how: str) -> list[str]:
+        """One line if not all are shown: how to see the others."""
+        more = len(self.rows) - shown
+        return [f"... and {more} more: {how}"] if more else []
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the rows as CSV, empty cells for what is not known; no cell is taken for a formula."""
+        rows = self.to_list()
+        write_table(path, [*rows[0]] if rows else [], ([written(v) for v in row.values()] for row in rows))
+
+    def _as_table(self) -> PlainTable:
+        chosen = self.brief()
+        return self.title, *self.cells(chosen), self.notes(len(chosen), "to_csv(path) writes all")
 
 
 def as_text(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:

@@ -14,10 +14,9 @@ from folkmoot.comparing.independence import Independence
 from folkmoot.comparing.joining import Joining
 from folkmoot.comparing.metric import Metric
 from folkmoot.comparing.participants import ParticipantTable
-from folkmoot.comparing.printing import as_text, plus_minus
+from folkmoot.comparing.printing import PlainTable, Printed, plus_minus
 from folkmoot.outcome import Outcome
 from folkmoot.pictures.canvas import canvas
-from folkmoot.pictures.notebook import titled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -78,7 +77,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(Printed):
     """The consensus beside other rules on the same votes.
 
     ``print`` it, show it in a notebook, ``plot()`` it, or take ``to_dict()``.
@@ -370,11 +369,8 @@ class Report:
             return self.metric.show(line.score) + plus_minus(line.standard_error)
         return f"{self.metric.show(line.score)} ± {line.standard_error:.2g}"
 
-    def __str__(self) -> str:
-        return as_text(self.title, self.columns, [self.cells(line) for line in self.lines], self.notes)
-
-    def _repr_html_(self) -> str:
-        return titled(self.title, self.columns, [self.cells(line) for line in self.lines], self.notes)
+    def _as_table(self) -> PlainTable:
+        return self.title, self.columns, [self.cells(line) for line in self.lines], self.notes
 
     # ---- pictures ----------------------------------------------------------------------------
 

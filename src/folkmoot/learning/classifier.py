@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Final, Literal, Self
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -18,34 +18,36 @@ from folkmoot import checks
 from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.adversaries.interface import Adversary
 from folkmoot.aggregation import Plurality, Pool
-from folkmoot.aggregation.interface import Aggregation, Answers, FinalVotes, OwnAggregation, smoothed
+from folkmoot.aggregation.interface import Aggregation, Answers, FinalVotes, Kind, OwnAggregation, smoothed
 from folkmoot.arrays import Array, Bools, Floats, Ints, Progress
 from folkmoot.explanation.explanation import Explanation
 from folkmoot.explanation.making import explain
 from folkmoot.learning.exporting import Exported, of_labels
 from folkmoot.learning.first_votes import (
     FirstVotes,
+    check_labels,
+    has_probabilities,
+    is_missing,
+    known_classes,
     labels_cast,
     places,
     probabilities_cast,
+    same_kind,
     say_chances,
 )
 from folkmoot.learning.improving import improve_labels
-from folkmoot.learning.labels import check_labels, is_missing, known_classes, same_kind
-from folkmoot.learning.moot import Moot, rule_of
+from folkmoot.learning.known_rows import label_kept, own_answers, published
+from folkmoot.learning.moot import Moot
 from folkmoot.learning.own_site import answers_of_sites
 from folkmoot.learning.participants import (
     Participant,
     Task,
     tell,
 )
-from folkmoot.learning.probabilities import has_probabilities
 from folkmoot.learning.snow_rounds import SnowRounds
 from folkmoot.learning.tables import check_inputs
-from folkmoot.learning.validation_rows import check_review, label_kept, own_answers, published
 from folkmoot.outcome import Outcome
 from folkmoot.protocols.snow import SnowProtocol
-from folkmoot.simulation.council import Council
 from folkmoot.votes import NO_VOTE
 
 _PROBABILITIES: Final = "probabilities"
@@ -140,9 +142,8 @@ class ConsensusClassifier(ClassifierMixin, Moot):
     (0.5, 0.9)
     """
 
-    # Sample weights are taken in fit's keywords: shards make an integer weight differ from repeated rows,
-    # which a ``sample_weight`` in the signature would promise. Metadata routing should know it all the same.
-    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": None}
+    _adversary = Adversary
+    _usual_adversary = PerfectlyMalicious
 
     classes_: Array
 
@@ -208,9 +209,12 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         self._refer((X, y))
         return self
 
-    def _aggregation(self) -> Aggregation:
-        if self.aggregation is not None:
-            return rule_of(self.aggregation)
+    @property
+    def _answer_kind(self) -> Kind:
+        return self.voting
+
+    @property
+    def _default_aggregation(self) -> Aggregation:
         return Pool() if self._soft else Plurality()
 
     @property
@@ -219,24 +223,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
 
     def _check_parameters(self) -> None:
         checks.one_of("voting", self.voting, ("labels", _PROBABILITIES))
-        rule = self._aggregation()
-        if not isinstance(rule, Aggregation):
-            raise TypeError(
-                f"aggregation must be one of folkmoot.aggregation, such as DawidSkene(): got {rule!r}"
-            )
-        if self.voting not in rule.takes:
-            other = "numbers" if rule.takes == ("numbers",) else rule.takes[0]
-            way = (
-                "is for a target of numbers (ConsensusRegressor)" if other == "numbers" else "needs {voting=}"
-            )
-            raise checks.ArgumentError(
-                "{aggregation}: {rule!s} takes {voting!s}, not {now!s}: it " + way,
-                rule=type(rule).__name__,
-                voting=other,
-                now=self.voting,
-            )
-        if self._shows:
-            check_review(vars(rule)["rows"], vars(rule).get("label_epsilon"))
+        super()._check_parameters()
         SnowRounds.check(self.protocol, self.aggregation, self.voting)
 
     def _check_abstaining(self) -> None:
@@ -417,63 +404,20 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         same_kind(self.classes_, right, "the moot says", "y says")
         return float(accuracy_score(right, answers, sample_weight=sample_weight))
 
-    def deliberate(
-        self, X: Any, y: Any = None, *, adversaries: Any = None, repeats: int = 1, record: bool = True
-    ) -> Outcome:
-        """Deliberate on inputs.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame, shape (input, feature)
-            The inputs.
-        y : array-like, shape (input,), optional
-            Their right labels, for adversaries that must know them.
-        adversaries : int or mapping of str or int to Adversary, optional
-            An experiment: how many lie (drawn by ``random_state``, always wrong), or which and how.
-        repeats : int, default 1
-            How often to run a protocol that draws, each time with other randomness.
-        record : bool, default True
-            Whether to keep every query of such a protocol, for ``Outcome.plot``, ``turns`` and ``why``.
-
-        Returns
-        -------
-        Outcome
-            First votes, final classes of each, and the decision; classes are places in ``classes_``.
-        """
-        self._check_fitted()
-        self._check_parameters()
-        votes = self._first_votes(X)
-        truth = None if y is None else self._as_votes(y)
-        malicious = self._malicious(adversaries, Adversary, PerfectlyMalicious)
-        return self._deliberated(votes, truth, malicious, repeats, record)
-
     def _deliberated(
         self,
         votes: FirstVotes,
-        truth: Ints | None,
-        malicious: dict[int, Adversary],
+        truth: Array | None,
+        malicious: dict[int, Any],
         repeats: int = 1,
         record: bool = True,
     ) -> Outcome:
-        classes = len(self.classes_)
-        outcome: Outcome
-        if isinstance(self.protocol, SnowProtocol):
-            outcome = self._rounds().outcome(
-                votes, classes, adversaries=malicious, truth=truth, repeats=repeats, record=record
-            )
-        else:
-            outcome = Council().run(
-                votes.table,
-                aggregation=self._aggregation(),
-                known=self._known(votes),
-                adversaries=malicious,
-                truth=truth,
-                classes=classes,
-                seed=self.seed_,
-                missing="present",
-                repeats=repeats,
-            )
-        return replace(outcome, labels=self.classes_, names=tuple(self._names), faults=votes.faults)
+        if not isinstance(self.protocol, SnowProtocol):
+            return super()._deliberated(votes, truth, malicious, repeats, record)
+        outcome = self._rounds().outcome(
+            votes, len(self.classes_), adversaries=malicious, truth=truth, repeats=repeats, record=record
+        )
+        return replace(outcome, labels=self.classes_, names=tuple(self._names))
 
     def why(self, X: Any, i: int = 0) -> Explanation:
         """Explain the answer to one row: first votes, their weights, and how close it was.
@@ -641,7 +585,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
             safe=safe,
             seed=self.seed_,
             prefit=self.prefit,
-            adversaries=self._malicious(adversaries, Adversary, PerfectlyMalicious),
+            adversaries=self._malicious(adversaries),
             truth=truth,
             progress=progress,
         )
@@ -650,14 +594,6 @@ class ConsensusClassifier(ClassifierMixin, Moot):
     def _exported(self) -> list[Exported]:
         width = getattr(self, "n_features_in_", None)
         return [of_labels(each, self.classes_, width) for each in self.participants_]
-
-    # ---- scikit-learn's tags -----------------------------------------------------------------
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []
-        self._inherit_tags(tags)
-        return tags
 
 
 def first_choice(answers: Answers) -> Ints:

@@ -93,6 +93,9 @@ class ConsensusClusterer(ClusterMixin, ConsensusEstimator):
     0.75
     """
 
+    _adversary = PartitionAdversary
+    _usual_adversary = ColludingPartition
+
     labels_: Ints
     clustering_: Clustering
     partitions_: Ints
@@ -212,7 +215,7 @@ class ConsensusClusterer(ClusterMixin, ConsensusEstimator):
             raise ValueError(
                 f"a moot needs at least two participants with clusters: the first other one {first}"
             )
-        malicious = self._malicious(self.adversaries, PartitionAdversary, ColludingPartition)
+        malicious = self._malicious(self.adversaries)
         self.partitions_ = np.full((len(said), rows), UNSEEN, dtype=np.int64)
         for i in there:
             self.partitions_[i] = said[i]
@@ -252,11 +255,6 @@ class ConsensusClusterer(ClusterMixin, ConsensusEstimator):
                     f"ConsensusClusterer needs clusterers, such as KMeans: {name!r} ({type(model).__name__}) "
                     f"is a {kind}, which needs labels to be fitted"
                 )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        self._inherit_tags(tags)
-        return tags
 
 
 def _visible(seen: Any, n: int, rows: int) -> Array:

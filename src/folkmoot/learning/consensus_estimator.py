@@ -1,26 +1,36 @@
-"""Base of the estimators: participants, their rows, fitting and predicting."""
+"""Base of the estimators: parameters by name, participants, their rows, fitting and asking.
+
+``estimators`` may be a plain list, so names are made up where there are none. scikit-learn's own
+``_BaseComposition`` takes named pairs only, and changes models in place: in ``[model] * 3`` all three are one
+object, and a fitted model is the caller's.
+"""
 
 from __future__ import annotations
 
+import copy
+import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from folkmoot import checks
 from folkmoot.arrays import Array, Ints, Progress
-from folkmoot.learning.composition import Composed, has_names, named_models
-from folkmoot.learning.diagram import diagram
-from folkmoot.learning.labels import is_missing
+from folkmoot.learning.first_votes import is_missing
 from folkmoot.learning.participants import Participant, Task, stratified_shards, tell
 from folkmoot.learning.tables import check_columns, check_inputs, columns_each, group_column, rows_of
+from folkmoot.protocols.slush import Slush
 
+_IMMUTABLE: Final = ("protocol", "aggregation")  # ``protocol__alpha`` replaces them by a copy
+_DRAWN: Final = 12  # participants in the diagram of a notebook
 # Seen most where a splitter has groups and ``fit`` has none.
 _HOW_GROUPS_ARRIVE: Final = (
     ", and fit got no groups: fit(X, y, groups=g), or with cross_val_score and the like "
@@ -28,9 +38,71 @@ _HOW_GROUPS_ARRIVE: Final = (
 )
 
 
-class ConsensusEstimator(Composed):
+def named_models(estimators: Any) -> list[tuple[str, Any]]:
+    """``estimators`` as (name, model) pairs; models without a name get that of their class."""
+    _refuse_path(estimators)
+    if isinstance(estimators, dict):
+        raise TypeError(
+            "estimators must be a list of models or of (name, model) pairs: got a dict; write "
+            "list(models.items())"
+        )
+    if not isinstance(estimators, (list, tuple)):
+        raise TypeError(
+            "estimators must be a list of models or of (name, model) pairs: got "
+            f"{estimators!r}; for one model in every group write [{type(estimators).__name__}()]"
+        )
+    if not estimators:
+        raise ValueError("estimators must hold at least one model: got an empty list")
+    pairs = [_is_pair(item) for item in estimators]
+    if any(pairs) and not all(pairs):
+        raise ValueError("estimators must be all models or all (name, model) pairs: got some of each")
+    if all(pairs):
+        names = [str(name) for name, _ in estimators]
+        models = [model for _, model in estimators]
+    else:
+        models = list(estimators)
+        kinds = [type(model).__name__.lower() for model in models]
+        often, seen = Counter(kinds), Counter[str]()
+        names = []
+        for kind in kinds:
+            seen[kind] += 1
+            names.append(f"{kind}-{seen[kind]}" if often[kind] > 1 else kind)
+    for model in models:
+        _refuse_path(model)
+        if isinstance(model, type):
+            raise TypeError(f"estimators must hold models, not classes: write {model.__name__}()")
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
+    if twice is not None:
+        raise ValueError(f"estimators must have different names: got {twice!r} more than once")
+    bad = next((name for name in names if "__" in name), None)
+    if bad is not None:
+        raise ValueError(f"the name of an estimator must not contain '__': got {bad!r}")
+    return list(zip(names, models, strict=True))
+
+
+def _refuse_path(model: Any) -> None:
+    """A file's name is not the model in it, and what loads it depends on who made it."""
+    if isinstance(model, (str, os.PathLike)):
+        raise TypeError(
+            f"estimators must hold models: got the text or path {str(model)!r}; load it first, such as "
+            "skops.io.load(path), and give prefit=True"
+        )
+
+
+def has_names(estimators: Any) -> bool:
+    """Whether the models came with names."""
+    return all(map(_is_pair, estimators))
+
+
+def _is_pair(item: Any) -> bool:
+    return isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], str)
+
+
+class ConsensusEstimator(BaseEstimator):
     """Base of the estimators: participants with one model and some rows each."""
 
+    estimators: Any
+    prefit: bool
     columns: Any
     n_jobs: int | None
     random_state: Any
@@ -38,6 +110,115 @@ class ConsensusEstimator(Composed):
     participants_: list[Participant]
     seed_: int
     _numbers: ClassVar[bool] = False  # do participants answer with numbers?
+    _adversary: ClassVar[type]  # what ``adversaries=`` may hold,
+    _usual_adversary: ClassVar[type]  # and what stands for a number of them
+
+    # ---- parameters by name ------------------------------------------------------------------
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Collect the parameters by name.
+
+        Parameters
+        ----------
+        deep : bool, default True
+            Whether to add the models, their parameters and the protocol's fields, such as
+            ``gaussiannb-1__priors`` and ``protocol__alpha``.
+
+        Returns
+        -------
+        dict of str to object
+            The parameters and their values.
+        """
+        result: dict[str, Any] = super().get_params(deep=deep)
+        if deep:
+            for name, model in self._pairs():
+                result[name] = model
+                inner = model.get_params(deep=True) if hasattr(model, "get_params") else {}
+                result.update({f"{name}__{key}": value for key, value in inner.items()})
+            for part in _IMMUTABLE:
+                rule = result.get(part)
+                if is_dataclass(rule) and not isinstance(rule, type):
+                    result.update({f"{part}__{f.name}": getattr(rule, f.name) for f in fields(rule)})
+        return result
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name: whole lists and protocols first, then what is inside them.
+
+        Parameters
+        ----------
+        **params : dict
+            Names as in ``get_params``, and the new values.
+
+        Returns
+        -------
+        ConsensusClassifier or ConsensusRegressor
+            Itself, changed.
+        """
+        for whole in ("estimators", *_IMMUTABLE):
+            if whole in params:
+                super().set_params(**{whole: params.pop(whole)})
+        for part in _IMMUTABLE:
+            inside = {key: params.pop(key) for key in list(params) if key.startswith(f"{part}__")}
+            if inside and part not in self.get_params(deep=False):
+                raise ValueError(f"{type(self).__name__} has no parameter {part!r}")
+            if inside:
+                self._set_fields(part, {key.partition("__")[2]: value for key, value in inside.items()})
+        names = [name for name, _ in self._pairs()]
+        for name in [key for key in params if key in names]:
+            self._replace(names.index(name), params.pop(name))
+        inner: dict[str, dict[str, Any]] = {}
+        for key in [key for key in params if "__" in key and key.partition("__")[0] in names]:
+            name, _, parameter = key.partition("__")
+            inner.setdefault(name, {})[parameter] = params.pop(key)
+        for name, values in inner.items():
+            # A copy: in [model] * 3 all three are one object, and a fitted model is the caller's.
+            model = dict(self._pairs())[name]
+            changed = copy.deepcopy(model) if self.prefit else clone(model)
+            self._replace(names.index(name), changed.set_params(**values))
+        super().set_params(**params)
+        return self
+
+    def _pairs(self) -> list[tuple[str, Any]]:
+        """The named models, or none if the list is not valid: ``fit`` says what is wrong with it."""
+        try:
+            return named_models(self.estimators)
+        except (TypeError, ValueError):
+            return []
+
+    def _replace(self, place: int, model: Any) -> None:
+        items = list(self.estimators)
+        items[place] = (items[place][0], model) if _is_pair(items[place]) else model
+        self.estimators = items
+
+    def _set_fields(self, part: str, values: dict[str, Any]) -> None:
+        rule = getattr(self, part)
+        if rule is None:
+            rule = self._instead_of_none(part, values)
+        known = [f.name for f in fields(rule)] if is_dataclass(rule) else []
+        unknown = next((name for name in values if name not in known), None)
+        if unknown is not None:
+            expected = f"expected one of {', '.join(known)}" if known else "it has none"
+            raise ValueError(f"{part} has no parameter {unknown!r}: {expected}")
+        setattr(self, part, replace(rule, **values))
+
+    def _instead_of_none(self, part: str, values: dict[str, Any]) -> Any:
+        """The rule whose fields are set where none was given."""
+        if part == "aggregation":
+            raise ValueError(
+                f"aggregation is None, which has no parameter {next(iter(values))!r}: set it first, such as "
+                "aggregation=PeerReview()"
+            )
+        # The default for many participants: what is not set keeps its value, alpha the least majority.
+        k = checks.integer("k", values.get("k", checks.DEFAULT_K), least=1)
+        return Slush(k, checks.least_alpha(k))
+
+    def __sklearn_clone__(self) -> Self:
+        """A copy with the same parameters; models that are fitted already stay as they are."""
+        if not self.prefit:
+            return super().__sklearn_clone__()  # type: ignore[no-any-return]
+        params = {name: clone(value, safe=False) for name, value in self.get_params(deep=False).items()
+                  if name != "estimators"}  # fmt: skip
+        return type(self)(estimators=self.estimators, **params)
 
     # ---- who takes part ----------------------------------------------------------------------
 
@@ -56,7 +237,7 @@ class ConsensusEstimator(Composed):
     def _sk_visual_block_(self) -> Any:
         """The diagram in a notebook: the models, after ``fit`` by the participants' names."""
         fitted = hasattr(self, "participants_")
-        return diagram(list(self.named_estimators_.items()) if fitted else self._pairs())
+        return _diagram(list(self.named_estimators_.items()) if fitted else self._pairs())
 
     def _share_out(self, y: Array, groups: Any, draw: np.random.Generator) -> list[tuple[str, Any, Ints]]:
         """Name, model and rows of every participant."""
@@ -199,24 +380,23 @@ class ConsensusEstimator(Composed):
         check_columns([p.columns for p in self.participants_], names, X)
         return X
 
-    # ---- malicious ----------------------------------------------------------------------------
+    # ---- scikit-learn's tags -----------------------------------------------------------------
 
-    def _inherit_tags(self, tags: Any) -> None:
+    def __sklearn_tags__(self) -> Any:
         """NaN and sparse rows are allowed if every model says so."""
+        tags = super().__sklearn_tags__()
         inner = [get_tags(m) if hasattr(m, "__sklearn_tags__") else None for _, m in self._pairs()]
         tagged = [each for each in inner if each is not None]
         whole = bool(tagged) and len(tagged) == len(inner)
         tags.input_tags.allow_nan = whole and all(each.input_tags.allow_nan for each in tagged)
         tags.input_tags.sparse = whole and all(each.input_tags.sparse for each in tagged)
-        tags.target_tags.multi_output = (
-            tags.estimator_type == "regressor"
-            and whole
-            and all(each.target_tags.multi_output for each in tagged)
-        )
+        outputs = [each.target_tags.multi_output for each in tagged]
+        tags.target_tags.multi_output = self._numbers and whole and all(outputs)
+        return tags
 
-    def _malicious(
-        self, given: Any, kind: type | tuple[type, ...], default: Callable[[], Any]
-    ) -> dict[int, Any]:
+    # ---- malicious ---------------------------------------------------------------------------
+
+    def _malicious(self, given: Any) -> dict[int, Any]:
         """Byzantine participants by number, from ``adversaries=``: None, how many, or a mapping."""
         n = len(self.participants_)
         if given is None:
@@ -224,13 +404,13 @@ class ConsensusEstimator(Composed):
         if not isinstance(given, Mapping):
             _, byzantine = checks.population(n, given, argument="adversaries")
             order = np.random.default_rng(self.seed_).permutation(n)
-            return {int(i): default() for i in order[:byzantine]}
+            return {int(i): self._usual_adversary() for i in order[:byzantine]}
         places = {participant.name: i for i, participant in enumerate(self.participants_)}
         result = {}
         for who, adversary in given.items():
-            if not isinstance(adversary, kind):
-                kinds = " or ".join(each.__name__ for each in (kind if isinstance(kind, tuple) else (kind,)))
-                raise TypeError(f"adversaries must map participants to {kinds}: got {adversary!r}")
+            if not isinstance(adversary, self._adversary):
+                kind = self._adversary.__name__
+                raise TypeError(f"adversaries must map participants to {kind}: got {adversary!r}")
             if isinstance(who, str):
                 if who not in places:
                     raise ValueError(f"adversaries must name participants: there is no {who!r}")
@@ -325,3 +505,16 @@ def _shared_out(
 
 def _numbered(i: int, do: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[int, Any]:
     return i, do(*arguments)
+
+
+def _diagram(named: Sequence[tuple[str, Any]]) -> Any:
+    """Make the block that scikit-learn draws: a box for each participant; the last says how many more."""
+    try:
+        from sklearn.utils._repr_html.estimator import _VisualBlock
+    except ImportError:  # before scikit-learn 1.7
+        from sklearn.utils._estimator_html_repr import _VisualBlock
+
+    shown = [(str(name), model) for name, model in named[:_DRAWN]]
+    if len(named) > _DRAWN:
+        shown.append(("...", f"and {len(named) - _DRAWN} more participants"))
+    return _VisualBlock("parallel", [model for _, model in shown], names=[name for name, _ in shown])

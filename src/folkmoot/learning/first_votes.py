@@ -11,13 +11,148 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from sklearn.utils.validation import column_or_1d
 
 from folkmoot.aggregation.rule import LARGEST
-from folkmoot.arrays import Array, Bools, Ints
-from folkmoot.learning.labels import as_classes
-from folkmoot.learning.participants import Participant, tell
-from folkmoot.learning.probabilities import chances_of
-from folkmoot.votes import NO_VOTE
+from folkmoot.arrays import Array, Bools, Floats, Ints
+from folkmoot.learning.participants import Participant, first_sentence, tell
+from folkmoot.learning.tables import columns_of, rows_in
+from folkmoot.votes import NO_VOTE, Votes
+
+
+def check_labels(y: Any) -> Array:
+    """One label per row, as numbers or words; object arrays become what they hold."""
+    values: Array = column_or_1d(y)
+    if values.dtype == object:
+        missing = next((i for i, value in enumerate(values.tolist()) if is_missing(value)), None)
+        if missing is not None:
+            raise ValueError(f"y must hold a label for every row: y[{missing}] is missing")
+        values = np.array(values.tolist())
+    return values
+
+
+def is_missing(value: object) -> bool:
+    """None, NaN, NaT and pandas' NA."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        return True  # pandas' NA is neither equal nor unequal to itself
+
+
+def known_classes(participants: list[Participant]) -> Array | None:
+    """The union of the classes that fitted models know; they must be of one kind."""
+    there = [(p.name, np.asarray(p.model.classes_)) for p in participants if hasattr(p.model, "classes_")]
+    if not there:
+        return None
+    first, reference = there[0]
+    for name, classes in there[1:]:
+        same_kind(reference, classes, f"participant {first!r} says", f"participant {name!r} says")
+    alone = [
+        name
+        for name, classes in there
+        if not any(np.isin(classes, other).any() for who, other in there if who != name)
+    ]
+    tell(alone if len(there) > 1 else [], "knows none of the classes that the others know")
+    return np.unique(np.concatenate([classes for _, classes in there]))
+
+
+def same_kind(left: Array, right: Array, who: str, whom: str) -> None:
+    """Numbers with numbers, words with words: 1 and '1' are not the same answer."""
+    if (left.dtype.kind in "biuf") != (right.dtype.kind in "biuf"):
+        raise ValueError(
+            f"participants must agree on what the classes are: {who} {_few(left)}, {whom} {_few(right)}"
+        )
+
+
+def with_strangers(classes: Array, y: Array) -> Array:
+    """The classes, and any labels of y that nobody knows (everybody is wrong on those)."""
+    same_kind(classes, np.unique(y), "the moot says", "y says")
+    strangers = np.setdiff1d(y, classes)
+    return np.concatenate((classes, strangers)) if strangers.size else classes
+
+
+def as_classes(answers: Array, labels: Array) -> Votes:
+    """The place of each answer in ``labels``; -1 for what is none of them."""
+    place = {label: i for i, label in enumerate(labels.tolist())}
+    return np.array([place.get(answer, NO_VOTE) for answer in answers.tolist()], dtype=np.int64)
+
+
+def _few(classes: Array) -> str:
+    more = ", ..." if len(classes) > 5 else ""
+    return "[" + ", ".join(map(repr, classes[:5].tolist())) + more + "]"
+
+
+_LEAD: Final = 1 / 64  # a label that is named stays the likeliest, however often it is wrong
+
+
+def has_probabilities(participant: Participant) -> bool:
+    """Whether its model says how likely classes are. One that knows a single class would be sure of it."""
+    model = participant.model
+    return hasattr(model, "predict_proba") and hasattr(model, "classes_") and not participant.constant
+
+
+def chances_of(participant: Participant, X: Any, classes: Array) -> Floats | str:
+    """(input, class): how likely a participant finds each of the classes; or what went wrong.
+
+    No answer is NaN: a label that is none of the classes, or a row of NaN of a model with probabilities.
+    One whose model gives labels only finds its label as likely as the answers to its holdout were often
+    right, by Laplace's rule; without a holdout, as likely as one vote makes it. The other classes share the
+    rest.
+    """
+    if has_probabilities(participant):
+        return _by_model(participant, X, classes)
+    answers = participant.predict(X)
+    if isinstance(answers, str):
+        return answers
+    try:
+        votes = as_classes(answers, classes)
+    except TypeError:
+        return "predict returned something that cannot be a label"
+    if votes.ndim != 1:
+        return f"predict returned the shape {answers.shape}"
+    return _one_hot(votes, len(classes), _sureness(participant, classes))
+
+
+def gaps_level(chances: Floats) -> Floats:
+    """(input, class): the same, with all classes alike where there is no answer."""
+    return np.where(np.isnan(chances), 1 / chances.shape[1], chances)
+
+
+def _by_model(participant: Participant, X: Any, classes: Array) -> Floats | str:
+    try:
+        given = np.asarray(participant.model.predict_proba(columns_of(X, participant.columns)), np.float64)
+    except Exception as error:  # any model may be here, and it may fail in any way
+        return f"{type(error).__name__}: {first_sentence(error)}"
+    known = np.asarray(participant.model.classes_)
+    if given.shape != (rows_in(X), len(known)):
+        return f"predict_proba returned the shape {given.shape}"
+    there = ~np.isnan(given).all(axis=1)
+    if not (np.isfinite(given[there]).all() and (given[there] >= 0).all()):
+        return "predict_proba returned numbers that are not probabilities"
+    place = as_classes(known, classes)
+    full = np.zeros((len(given), len(classes)))
+    full[:, place[place != NO_VOTE]] = given[:, place != NO_VOTE]
+    total = full.sum(axis=1, keepdims=True)
+    return np.where(total > 0, full / np.where(total > 0, total, 1), np.nan)
+
+
+def _sureness(participant: Participant, classes: Array) -> float:
+    """The probability of a label that a participant names."""
+    if not participant.held_out:
+        return (1 + 1 / len(classes)) / 2  # as the share of a single vote
+    return max(participant.accuracy_of_answers(classes), (1 + _LEAD) / len(classes))
+
+
+def _one_hot(votes: Votes, classes: int, sure: float) -> Floats:
+    """(input, class): ``sure`` for the vote, the rest shared; NaN for no vote."""
+    chances = np.full((len(votes), classes), (1 - sure) / (classes - 1))
+    cast = votes != NO_VOTE
+    chances[np.flatnonzero(cast), votes[cast]] = sure
+    chances[~cast] = np.nan
+    return chances
+
 
 _FAILED: Final = "predict failed; the others go on without it"
 _STRANGE: Final = "some answers are none of the classes and count as no vote"

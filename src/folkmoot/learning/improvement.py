@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from folkmoot.arrays import Array
-from folkmoot.pictures.notebook import titled
-
-_HEADER: Final = ("participant", "rows", "shown", "before", "after")
+from folkmoot.comparing.printing import PlainTable, Printed
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +33,7 @@ class ModelChange:
 
 
 @dataclass(frozen=True, eq=False)
-class Improvement:
+class Improvement(Printed):
     """Changes by ``improve``, participant by participant.
 
     Scores are on each participant's own rows, by models that have not seen them. Before: five-fold clones of
@@ -128,21 +126,5 @@ class Improvement:
             cells.append([name, "", "", self._written(before), self._written(after), ""])
         return cells
 
-    def __str__(self) -> str:
-        cells = [[*_HEADER, ""], *self._cells()]
-        wide = [max(len(row[column]) for row in cells) for column in range(5)]
-        lines = [
-            "  ".join(
-                [row[0].ljust(wide[0]), *(row[column].rjust(wide[column]) for column in range(1, 5)), row[5]]
-            ).rstrip()
-            for row in cells
-        ]
-        return "\n".join([self._title(), *lines])
-
-    def _repr_html_(self) -> str:
-        return titled(
-            self._title(),
-            ["participant", "rows", "shown", "before", "after", "what it does"],
-            self._cells(),
-            [],
-        )
+    def _as_table(self) -> PlainTable:
+        return self._title(), ["participant", "rows", "shown", "before", "after", ""], self._cells(), []

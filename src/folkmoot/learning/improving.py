@@ -7,31 +7,42 @@ For labels the rule is that of ``folkmoot.learning.pseudo_labels``, on arrays; h
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final, Literal
 
 import numpy as np
 from scipy import sparse
+from scipy.stats import binom
 
 from folkmoot.adversaries.interface import Adversary, Knows, handed_in
 from folkmoot.aggregation import Known
 from folkmoot.aggregation.interface import OwnAggregation
 from folkmoot.arrays import Array, Floats, Ints, Progress
 from folkmoot.comparing.metric import ACCURACY, ERROR, Metric
+from folkmoot.learning.first_votes import as_classes, chances_of, gaps_level
 from folkmoot.learning.improvement import Improvement, ModelChange
-from folkmoot.learning.labels import as_classes
-from folkmoot.learning.own_rows import FIRM, Footing, OwnRows, speaks_against
-from folkmoot.learning.participants import Participant, Task, answers_like, tell
-from folkmoot.learning.probabilities import chances_of, gaps_level
-from folkmoot.learning.pseudo_labels import AgreedLabels, agree_on_labels
-from folkmoot.learning.refitting import Refitted, refit
+from folkmoot.learning.known_rows import check_review, own_answers, places_to_show
+from folkmoot.learning.participants import (
+    Participant,
+    Task,
+    answers_like,
+    first_sentence,
+    learnt_on,
+    measured,
+    tell,
+)
+from folkmoot.learning.pseudo_labels import FIRM, AgreedLabels, Footing, OwnRows, agree_on_labels
 from folkmoot.learning.tables import rows_in, rows_of, stacked
-from folkmoot.learning.validation_rows import check_review, own_answers, places_to_show
 from folkmoot.votes import NO_VOTE, Votes, in_levels
 
 _STREAM: Final = 19  # of the random numbers that choose rows to show
 
+_BY_CHANCE: Final = 0.5  # how likely chance may be right on as many own rows as a safe new model
+_WORSE: Final = 0.2  # how likely as many rows lost, of those that changed, must be if nothing were worse
+_STEADY: Final = 0.8  # of the labels that half of the rows must come to, too
+_SHARED: Final = 0.85  # of the labels: if those who count for it have announced less, more must be gained
+_GAIN: Final = 0.06  # of the pool: what labels promising less bring is lost in what chance does
 # Asks all participants, or does something else for each: ``Moot._everybody``.
 Everybody = Callable[[Any, Sequence[tuple[Any, ...]], Progress | None], Any]
 
@@ -187,6 +198,48 @@ def judged(
     return why
 
 
+def speaks_against(
+    metric: Metric, before: Floats, after: Floats, idle: float, footing: Footing = FIRM
+) -> str | None:
+    """Say why one's own rows speak against a new model; None if they do not.
+
+    It must be right more often than by chance, or nearer to the rows than their own mean. A one-sided sign
+    test on the rows that change must not find it worse than the old model (at 0.2). Both flatter labels: the
+    rows have chosen whose labels it learnt. So either half of them must come to the same labels for 80% of
+    the pool. By the probabilities that it came to, the labels must be right on 6% more of the pool than what
+    its old model says, as a few rows cannot tell whether less is gained or lost; and on more of it than those
+    that count for the participant dispute, if they dispute more than 15% of its labels.
+
+    ``before`` (row,): Scores of the old model on own unseen rows: right or not, or the squared error.
+    ``after`` (row,): The same of the new one.
+    """
+    steady, shared, gain = footing
+    if steady < _STEADY:
+        return (
+            f"its labels hang on few of its rows: half of these come to other labels for {1 - steady:.0%} "
+            "of the pool"
+        )
+    if shared < _SHARED and gain < 1 - shared:
+        return (
+            f"those that count for it announce other labels for {1 - shared:.0%} of the pool, and its own "
+            f"promise a gain of {gain:.0%} only"
+        )
+    if gain < _GAIN:
+        return f"the labels promise a gain of {gain:.1%} of the pool over its old model, too little to trust"
+    rows = len(after)
+    if not metric.higher_is_better:
+        if after.mean() >= idle:
+            return "the new model is no nearer to its rows than their own mean"
+    elif not rows or binom.sf(after.sum() - 1, rows, idle) > _BY_CHANCE:
+        return f"the new model is right on {int(after.sum())} of its {rows} rows, no more than by chance"
+    sign = 1 if metric.higher_is_better else -1
+    change = sign * (np.asarray(after, dtype=np.float64) - before)
+    worse, better = int((change < 0).sum()), int((change > 0).sum())
+    if worse and binom.sf(worse - 1, worse + better, 0.5) < _WORSE:
+        return f"the new model loses {worse} of its {rows} rows and wins {better}"
+    return None
+
+
 def _refitted(
     participants: Sequence[Participant],
     tasks: Sequence[Task],
@@ -318,3 +371,42 @@ def _kind(X: Any) -> str:
     if isinstance(X, np.ndarray):
         return "an array"
     return f"a {type(X).__module__.partition('.')[0]} {type(X).__name__}".replace("builtins ", "")
+
+
+@dataclass(frozen=True, eq=False)
+class Refitted:
+    """A participant with its new model, and how a model fitted to the agreed rows alone does on its own."""
+
+    participant: Participant
+    scores: Floats | None = None
+    fault: str | None = None
+
+
+def refit(task: Task, old: Participant, X: Any, agreed: Array | None, *, measure: bool = True) -> Refitted:
+    """Fit a clone to own rows and agreed answers; if ``measure``, another to the agreed ones alone."""
+    if agreed is None:
+        return Refitted(old)
+    pool, own = rows_in(X), len(task.y)
+    both = both_rows(task, X, agreed)
+    try:
+        new = learnt_on(both, np.arange(own + pool))
+        without = learnt_on(both, np.arange(own, own + pool)) if measure else None
+    except (ValueError, TypeError, RuntimeError) as error:
+        return Refitted(old, fault=f"its model cannot be fitted again: {first_sentence(error)}")
+    person = replace(
+        old, model=new.model, rows=own + pool, constant=new.constant, weighted=new.weighted, unrefitted=None
+    )
+    if without is None:
+        return Refitted(person)
+    seen = measured(without, task.X, task.y)
+    if seen.fault:
+        return Refitted(old, fault=f"its new model cannot answer its own rows: {seen.fault}")
+    return Refitted(replace(person, unseen=seen.unseen, fault=None), seen.scores)
+
+
+def both_rows(task: Task, X: Any, agreed: Array) -> Task:
+    """Own rows and then the pool with what was agreed on, every row of the pool with weight 1."""
+    weights = None if task.weights is None else np.concatenate([task.weights, np.ones(rows_in(X))])
+    return replace(
+        task, X=stacked([task.X, X]), y=np.concatenate([task.y, agreed]), weights=weights, places=None
+    )

@@ -7,17 +7,99 @@ inputs, labels and everybody's votes, which participants show only if the aggreg
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final, Literal
 
 import numpy as np
 
+from folkmoot import checks
 from folkmoot.aggregation import Rows
 from folkmoot.arrays import Array, Ints
-from folkmoot.learning.first_votes import places
-from folkmoot.learning.participants import Participant, Task
+from folkmoot.learning.first_votes import as_classes, chances_of, places
+from folkmoot.learning.participants import (
+    Participant,
+    Task,
+    answers_like,
+    learnt_on,
+    stratified_shards,
+)
 from folkmoot.learning.tables import rows_of, stacked
-from folkmoot.learning.validation_rows import places_to_show
-from folkmoot.votes import NO_VOTE
+from folkmoot.votes import NO_VOTE, Votes
+
+ALL: Final = "all"
+_FOLDS: Final = 5
+
+
+def check_review(rows: object, epsilon: object) -> None:
+    """Raise for an impossible number of rows or ``label_epsilon``."""
+    if isinstance(rows, str):
+        if rows != ALL:
+            raise ValueError(f"rows must be a number of rows or {ALL!r}: got {rows!r}")
+    else:
+        checks.integer("rows", rows, least=0)
+    if epsilon is not None and checks.finite("label_epsilon", epsilon) <= 0:
+        raise ValueError(f"label_epsilon must be positive, or None for unchanged labels: got {epsilon}")
+
+
+def places_to_show(y: Array, rows: int | Literal["all"], rng: np.random.Generator) -> Ints:
+    """The rows that a participant shows: so many, at most half of its rows, spread over the classes."""
+    if rows == ALL:
+        return np.arange(len(y))
+    wanted = min(int(rows), len(y) // 2)
+    shuffled = rng.permutation(len(y))
+    order = shuffled[np.argsort(y[shuffled], kind="stable")]
+    picks = ((np.arange(wanted) + 0.5) * len(y) / max(wanted, 1)).astype(np.int64)
+    return np.sort(order[picks])
+
+
+def label_kept(epsilon: float | None, classes: int) -> float:
+    """The probability that a label is published unchanged."""
+    if epsilon is None:
+        return 1.0
+    odds = float(np.exp(min(epsilon, 700.0)))
+    return odds / (odds + classes - 1)
+
+
+def published(truth: Votes, epsilon: float | None, classes: int, rng: np.random.Generator) -> Votes:
+    """The labels by randomised response: each is kept with odds of e^epsilon to 1 for another.
+
+    The noise is drawn once, so asking again reveals nothing new.
+    """
+    if epsilon is None:
+        return truth
+    kept = rng.random(len(truth)) < label_kept(epsilon, classes)
+    return np.where(kept, truth, (truth + rng.integers(1, classes, len(truth))) % classes)
+
+
+def own_answers(
+    task: Task, participant: Participant, places: Ints, classes: Array | None = None, soft: bool = False
+) -> Array | None:
+    """A participant's votes on its own validation rows, by models not fitted on them; None if one fails.
+
+    Numbers without ``classes``, probabilities if ``soft``.
+    """
+    whole = np.arange(len(task.y))
+    found: Array = np.full(task.y.shape, np.nan)
+    if classes is not None:
+        found = np.zeros((len(whole), len(classes))) if soft else np.full(len(whole), NO_VOTE)
+    rng = np.random.default_rng(task.seed or 0)
+    for part in stratified_shards(task.y.reshape(len(whole), -1)[:, 0], min(_FOLDS, len(whole)), rng):
+        if not np.isin(part, places).any() or len(part) == len(whole):
+            continue
+        try:
+            fitted = learnt_on(task, np.setdiff1d(whole, part))
+        except (ValueError, TypeError, RuntimeError):
+            return None
+        like, inputs = replace(fitted, unseen=participant.unseen), rows_of(task.X, part)
+        if classes is None:
+            answers = answers_like(like, inputs, task.y[part])
+        else:
+            answers = chances_of(like, inputs, classes) if soft else like.predict(inputs)
+        if isinstance(answers, str):
+            return None
+        found[part] = answers if soft or classes is None else as_classes(answers, classes)
+    return np.asarray(found[places])
+
 
 PUBLIC = -1  # the owner of public rows, whose labels all trust
 

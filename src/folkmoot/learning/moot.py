@@ -12,26 +12,27 @@ from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from folkmoot import checks
 from folkmoot.aggregation import Known, Rows
-from folkmoot.aggregation.interface import Aggregation, OwnAggregation
+from folkmoot.aggregation.interface import Aggregation, Kind, OwnAggregation
 from folkmoot.aggregation.naming import aggregation_called
 from folkmoot.arrays import Array, Floats, Ints, Progress
 from folkmoot.comparing.report import Report
-from folkmoot.learning.composition import has_names
-from folkmoot.learning.consensus_estimator import ConsensusEstimator, check_weights, rows_by_group
+from folkmoot.learning.consensus_estimator import ConsensusEstimator, check_weights, has_names, rows_by_group
 from folkmoot.learning.exporting import Exported, write_folders
 from folkmoot.learning.first_votes import FirstVotes
 from folkmoot.learning.improving import Improved, check_pool
 from folkmoot.learning.known_rows import (
     PUBLIC,
     both,
+    check_review,
     chosen_rows,
     held_rows,
     rows_of_tasks,
@@ -49,10 +50,16 @@ from folkmoot.learning.participants import (
     tell,
 )
 from folkmoot.learning.tables import check_inputs, group_column, refuse_name, rows_of
+from folkmoot.outcome import Outcome
+from folkmoot.simulation.council import Council
 
 
 class Moot(TransformerMixin, ConsensusEstimator):
     """Base of the estimators. A subclass says what its participants answer: labels or numbers."""
+
+    # Sample weights are taken in fit's keywords: shards make an integer weight differ from repeated rows,
+    # which a ``sample_weight`` in the signature would promise. Metadata routing should know it all the same.
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": None}
 
     protocol: Any
     aggregation: Aggregation | str | None
@@ -69,13 +76,19 @@ class Moot(TransformerMixin, ConsensusEstimator):
         """The labels; None if participants answer with numbers."""
         return None
 
-    @abstractmethod
-    def _aggregation(self) -> Aggregation:
-        """The aggregation, or the default."""
+    @property
+    def _n_classes(self) -> int | None:
+        return None if self._labels is None else len(self._labels)
 
+    @property
     @abstractmethod
-    def _check_parameters(self) -> None:
-        """Complain about parameters that do not fit together."""
+    def _answer_kind(self) -> Kind:
+        """What participants vote with."""
+
+    @property
+    @abstractmethod
+    def _default_aggregation(self) -> Aggregation:
+        """The aggregation where none is given."""
 
     @abstractmethod
     def _targets(self, X: Any, y: Any) -> tuple[Any, Array]:
@@ -111,6 +124,37 @@ class Moot(TransformerMixin, ConsensusEstimator):
     def _kept(self) -> float:
         """The probability that it is right."""
         return 1.0
+
+    # ---- parameters --------------------------------------------------------------------------
+
+    def _aggregation(self) -> Aggregation:
+        if self.aggregation is None:
+            return self._default_aggregation
+        return aggregation_called(self.aggregation) if isinstance(self.aggregation, str) else self.aggregation
+
+    def _check_parameters(self) -> None:
+        """Complain about parameters that do not fit together."""
+        rule, kind = self._aggregation(), self._answer_kind
+        if not isinstance(rule, Aggregation):
+            usual = type(self._default_aggregation).__name__
+            raise TypeError(
+                f"aggregation must be one of folkmoot.aggregation, such as {usual}(): got {rule!r}"
+            )
+        if kind not in rule.takes:
+            other = "numbers" if rule.takes == ("numbers",) else rule.takes[0]
+            way = "needs {voting=}"
+            if other == "numbers":
+                way = "is for a target of numbers (ConsensusRegressor)"
+            elif kind == "numbers":
+                way = "is for a target of classes (ConsensusClassifier)"
+            raise checks.ArgumentError(
+                "{aggregation}: {rule!s} takes {voting!s}, not {now!s}: it " + way,
+                rule=type(rule).__name__,
+                voting=other,
+                now=kind,
+            )
+        if self._shows:
+            check_review(vars(rule)["rows"], vars(rule).get("label_epsilon"))
 
     # ---- fitting -----------------------------------------------------------------------------
 
@@ -416,6 +460,59 @@ class Moot(TransformerMixin, ConsensusEstimator):
     def _names(self) -> list[str]:
         return [participant.name for participant in self.participants_]
 
+    # ---- deliberation ------------------------------------------------------------------------
+
+    def deliberate(
+        self, X: Any, y: Any = None, *, adversaries: Any = None, repeats: int = 1, record: bool = True
+    ) -> Outcome:
+        """Deliberate on inputs.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+        y : array-like, shape (input,), optional
+            What is right, for adversaries that must know it.
+        adversaries : int or mapping of str or int to Adversary or NumberAdversary, optional
+            An experiment: how many lie (drawn by ``random_state``; classes always wrong, numbers far away),
+            or which and how.
+        repeats : int, default 1
+            How often to run a protocol that draws, each time with other randomness.
+        record : bool, default True
+            Whether to keep every query of such a protocol, for ``plot_convergence``, ``turns`` and ``why``.
+
+        Returns
+        -------
+        Outcome
+            First votes, final votes of each, and the decision; classes are places in ``classes_``.
+        """
+        self._check_fitted()
+        self._check_parameters()
+        votes = self._first_votes(X)
+        truth = None if y is None else self._as_votes(y)
+        return self._deliberated(votes, truth, self._malicious(adversaries), repeats, record)
+
+    def _deliberated(
+        self,
+        votes: FirstVotes,
+        truth: Array | None,
+        malicious: dict[int, Any],
+        repeats: int = 1,
+        record: bool = True,  # noqa: ARG002 - of protocols with rounds
+    ) -> Outcome:
+        outcome = Council().run(
+            votes.table,
+            aggregation=self._aggregation(),
+            known=self._known(votes),
+            adversaries=malicious,
+            truth=truth,
+            classes=self._n_classes,
+            seed=self.seed_,
+            missing="present",
+            repeats=repeats,
+        )
+        return replace(outcome, labels=self._labels, names=tuple(self._names), faults=votes.faults)
+
     # ---- improving ---------------------------------------------------------------------------
 
     def _rows_kept(self) -> list[Task]:
@@ -493,10 +590,10 @@ class Moot(TransformerMixin, ConsensusEstimator):
         state.pop("_own_rows", None)
         return state
 
-
-def rule_of(aggregation: Aggregation | str) -> Aggregation:
-    """The aggregation, or the one of this name."""
-    return aggregation_called(aggregation) if isinstance(aggregation, str) else aggregation
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
 
 
 def _check_fitted(participant: Participant) -> None:

@@ -87,6 +87,20 @@ def _beside_others(
     return np.asarray(likely / likely.sum(axis=1, keepdims=True))
 
 
+def numbers_of_sites(
+    votes: FirstVotes, names: Sequence[str], groups: Any, rule: Aggregation, known: Known
+) -> Floats:
+    """(input[, output]): the final number of the participant that owns the input."""
+    if not isinstance(rule, OwnAggregation):
+        raise ValueError(
+            f"groups needs an own aggregation, such as PeerReview(): {type(rule).__name__} gives all the "
+            "same number"
+        )
+    whose = places_of(groups, names, votes.table.shape[1])
+    final = rule.final_votes(votes.table, replace(known, judges=np.unique(whose)))
+    return np.asarray(final.votes[whose, np.arange(len(whose))])
+
+
 def places_of(groups: Any, names: Sequence[str], inputs: int) -> Ints:
     """(input,): the participant whose input each is."""
     values = group_column(groups)

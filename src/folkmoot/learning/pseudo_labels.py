@@ -29,7 +29,6 @@ from folkmoot.aggregation.panel import centred, sharpest
 from folkmoot.aggregation.ridge import STRENGTHS, fit
 from folkmoot.aggregation.telling_apart import changed, copies
 from folkmoot.arrays import Bools, Floats, Ints
-from folkmoot.learning.own_rows import FIRM, Footing, OwnRows
 from folkmoot.machine import one_thread
 from folkmoot.votes import NO_VOTE
 
@@ -47,8 +46,34 @@ _FLOOR: Final = 1e-9  # of a probability, so that every class can be scaled
 # Check rows of all below which agreement on them differs too much by chance to compare it with the pool's.
 _LEAST_SHOWN: Final = 200
 
+Footing: TypeAlias = tuple[float, float, float]  # what labels rest on: steady, shared, gain (below)
+FIRM: Final[Footing] = (1.0, 1.0, 1.0)  # where nobody has asked
 # What is heard of answers (participant, input, class), the liars' being what these say.
 Told: TypeAlias = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class OwnRows:
+    """A participant's own knowledge: its validation rows, their labels, its class counts."""
+
+    places: Ints  # (row,): places of its validation rows among the inputs that all answer
+    labels: Ints  # (row,): their right classes
+    counts: Floats  # (class,): all its rows, shown or not, by class
+
+    def half(self, side: int) -> OwnRows:
+        """Every other validation row of each class."""
+        order = np.argsort(self.labels, kind="stable")
+        kept = np.zeros(len(order), dtype=np.bool_)
+        kept[order[side::2]] = True
+        out = np.bincount(self.labels[~kept], minlength=len(self.counts))
+        return OwnRows(self.places[kept], self.labels[kept], self.counts - out)
+
+    @property
+    def why_not(self) -> str | None:
+        """Why these rows cannot weigh peers; None if they can, or if there are no validation rows."""
+        if (self.counts > 0).sum() < 2:
+            return "its rows are of one class only, so it cannot tell who is right"
+        return None
 
 
 @dataclass(frozen=True)

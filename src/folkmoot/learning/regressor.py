@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
-from folkmoot import checks
 from folkmoot.adversaries import FarAway
 from folkmoot.adversaries.interface import NumberAdversary
 from folkmoot.aggregation import TrimmedMean
-from folkmoot.aggregation.interface import Aggregation, Answers, OwnAggregation
+from folkmoot.aggregation.interface import Aggregation, Answers, Kind
 from folkmoot.arrays import Array, Floats, Ints, Progress
 from folkmoot.explanation.explanation import Explanation
 from folkmoot.explanation.making import explain
 from folkmoot.learning.exporting import Exported, of_numbers
 from folkmoot.learning.first_votes import FirstVotes, numbers_cast
 from folkmoot.learning.improving import agreed_numbers, improve_numbers
-from folkmoot.learning.moot import Moot, rule_of
+from folkmoot.learning.known_rows import own_answers
+from folkmoot.learning.moot import Moot
+from folkmoot.learning.own_site import numbers_of_sites
 from folkmoot.learning.participants import (
     Participant,
     Task,
 )
 from folkmoot.learning.tables import check_inputs
-from folkmoot.learning.validation_rows import own_answers
-from folkmoot.outcome import Outcome
-from folkmoot.simulation.council import Council
-
-_FOLDS = 5
-_NOBODY: Ints = np.empty(0, dtype=np.int64)
 
 
 class ConsensusRegressor(RegressorMixin, Moot):
@@ -95,9 +89,8 @@ class ConsensusRegressor(RegressorMixin, Moot):
     """
 
     _numbers = True
-
-    # See ConsensusClassifier.
-    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": None}
+    _adversary = NumberAdversary
+    _usual_adversary = FarAway
 
     n_outputs_: int
 
@@ -120,22 +113,13 @@ class ConsensusRegressor(RegressorMixin, Moot):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _aggregation(self) -> Aggregation:
-        return TrimmedMean() if self.aggregation is None else rule_of(self.aggregation)
+    @property
+    def _answer_kind(self) -> Kind:
+        return "numbers"
 
-    def _check_parameters(self) -> None:
-        rule = self._aggregation()
-        if not isinstance(rule, Aggregation):
-            raise TypeError(
-                f"aggregation must be one of folkmoot.aggregation, such as TrimmedMean(): got {rule!r}"
-            )
-        if "numbers" not in rule.takes:
-            raise checks.ArgumentError(
-                "{aggregation}: {rule!s} takes {voting!s}, not numbers: it is for a target of classes "
-                "(ConsensusClassifier)",
-                rule=type(rule).__name__,
-                voting=rule.takes[0],
-            )
+    @property
+    def _default_aggregation(self) -> Aggregation:
+        return TrimmedMean()
 
     def _targets(self, X: Any, y: Any) -> tuple[Any, Array]:
         self._require(y)
@@ -189,36 +173,9 @@ class ConsensusRegressor(RegressorMixin, Moot):
         self._check_parameters()
         votes = self._first_votes(X)
         if groups is not None:
-            return self._of_sites(votes, groups)
+            return numbers_of_sites(votes, self._names, groups, self._aggregation(), self._known(votes))
         answers: Answers = self._aggregation().aggregate(votes.table, self._known(votes))
         return np.asarray(answers.decision)
-
-    def deliberate(self, X: Any, *, adversaries: Any = None) -> Outcome:
-        """Deliberate on inputs.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame, shape (input, feature)
-            The inputs.
-        adversaries : int or mapping of str or int to NumberAdversary, optional
-            An experiment: how many lie (drawn by ``random_state``, ``FarAway``), or which and how.
-
-        Returns
-        -------
-        Outcome
-            First numbers, final numbers of each, and the decision.
-        """
-        self._check_fitted()
-        self._check_parameters()
-        votes = self._first_votes(X)
-        outcome = Council().run(
-            votes.table,
-            aggregation=self._aggregation(),
-            known=self._known(votes),
-            adversaries=self._malicious(adversaries, NumberAdversary, FarAway),
-            seed=self.seed_,
-        )
-        return replace(outcome, names=tuple(self._names), faults=votes.faults)
 
     def why(self, X: Any, i: int = 0) -> Explanation:
         """Explain the answer to one row: first numbers, their weights, and the answer.
@@ -236,19 +193,6 @@ class ConsensusRegressor(RegressorMixin, Moot):
             ``print`` it, or show it in a notebook.
         """
         return explain(self.deliberate(X), i)
-
-    def _of_sites(self, votes: FirstVotes, groups: Any) -> Floats:
-        from folkmoot.learning.own_site import places_of
-
-        rule = self._aggregation()
-        if not isinstance(rule, OwnAggregation):
-            raise ValueError(
-                f"groups needs an own aggregation, such as PeerReview(): {type(rule).__name__} gives all the "
-                "same number"
-            )
-        whose = places_of(groups, self._names, votes.table.shape[1])
-        final = rule.final_votes(votes.table, replace(self._known(votes), judges=np.unique(whose)))
-        return np.asarray(final.votes[whose, np.arange(len(whose))])
 
     # ---- improving ---------------------------------------------------------------------------
 
@@ -306,11 +250,3 @@ class ConsensusRegressor(RegressorMixin, Moot):
                 "moot for each"
             )
         return [of_numbers(each) for each in self.participants_]
-
-    # ---- scikit-learn's tags -----------------------------------------------------------------
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []
-        self._inherit_tags(tags)
-        return tags

@@ -7,38 +7,26 @@ adversaries.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
-from folkmoot.adversaries import FarAway, PerfectlyMalicious
-from folkmoot.adversaries.interface import Adversary, NumberAdversary
 from folkmoot.aggregation import Plurality
 from folkmoot.arrays import Array, Floats
 from folkmoot.comparing.comparing import report_on
 from folkmoot.comparing.joining import compare_alone
 from folkmoot.comparing.report import Report
 from folkmoot.learning.classifier import ConsensusClassifier, first_choice
-from folkmoot.learning.first_votes import FirstVotes
-from folkmoot.learning.labels import check_labels, with_strangers
+from folkmoot.learning.first_votes import FirstVotes, check_labels, with_strangers
 from folkmoot.learning.regressor import ConsensusRegressor
 from folkmoot.learning.scoring import Scoring, scorers, with_scores
 from folkmoot.learning.tables import group_column
 from folkmoot.outcome import Outcome
-from folkmoot.simulation.council import Council, CouncilOutcome, likeliest
+from folkmoot.simulation.council import CouncilOutcome, likeliest
 from folkmoot.votes import NO_VOTE
 
 FILLED: Final = "answered with the first of the tied labels, as predict does"
-
-
-@dataclass(frozen=True, eq=False)
-class _Answered:
-    """An outcome with the answers of ``predict`` and ``predict_proba``."""
-
-    outcome: Outcome
-    predicted: Array
-    likely: Floats | None = None
 
 
 def reports(
@@ -99,25 +87,26 @@ def reports(
     votes = moot._first_votes(X)
     truth = _truth(moot, y, labels, votes)
     whose = None if groups is None else group_column(groups)
-    names = [participant.name for participant in moot.participants_]
     alone = likeliest(votes.table) if labels is not None and votes.table.ndim == 3 else votes.table
     for each in adversaries:
-        if labels is not None and isinstance(moot, ConsensusClassifier):
-            found = _classes(moot, votes, truth, labels, each)
-        else:
-            found = _numbers(moot, votes, each)
+        # Of a label that nobody has learnt any answer is wrong.
+        known = truth if labels is None else np.where(truth < moot._n_classes, truth, 0)
+        outcome, likely = moot._deliberated(votes, known, moot._malicious(each)), None
+        predicted = np.asarray(outcome.decision)
+        if labels is not None:
+            predicted, likely = _filled(moot, votes, outcome, len(labels))
+            outcome = replace(outcome, classes=len(labels), labels=labels)
         report = report_on(
-            found.outcome, truth=truth, stacking=stacking, holdout=_holdout(moot), names=names,
-            labels=labels, faults=votes.faults, predicted=found.predicted, filled=FILLED, likely=found.likely,
-            groups=whose,
+            outcome, truth=truth, stacking=stacking, holdout=_holdout(moot), predicted=predicted,
+            filled=FILLED, likely=likely, groups=whose,
         )  # fmt: skip
         if whose is not None:
-            joining = compare_alone(report.metric, alone, found.predicted, truth, whose, names)
+            joining = compare_alone(report.metric, alone, predicted, truth, whose, moot._names)
             report = replace(report, joining=joining)
         if wanted is not None:
             honest = alone[[row.role == "honest" for row in report.participants.rows]]
             report = with_scores(
-                report, wanted, truth, honest, labels=labels, predicted=found.predicted, likely=found.likely
+                report, wanted, truth, honest, labels=labels, predicted=predicted, likely=likely
             )
         yield report
 
@@ -140,24 +129,8 @@ def _holdout(moot: Any) -> tuple[list[float], list[int]] | None:
     return kept, [each.held_out for each in people]
 
 
-def _numbers(moot: Any, votes: FirstVotes, adversaries: Any) -> _Answered:
-    outcome = Council().run(
-        votes.table,
-        aggregation=moot._aggregation(),
-        known=moot._known(votes),
-        adversaries=moot._malicious(adversaries, NumberAdversary, FarAway),
-        seed=moot.seed_,
-    )
-    return _Answered(outcome, outcome.decision)
-
-
-def _classes(
-    moot: ConsensusClassifier, votes: FirstVotes, truth: Array, labels: Array, adversaries: Any
-) -> _Answered:
-    classes = len(moot.classes_)
-    malicious = moot._malicious(adversaries, Adversary, PerfectlyMalicious)
-    known = np.where(truth < classes, truth, 0)  # of a label that nobody has learnt any answer is wrong
-    outcome = moot._deliberated(votes, known, malicious)
+def _filled(moot: Any, votes: FirstVotes, outcome: Outcome, labels: int) -> tuple[Array, Floats]:
+    """The answers of ``predict`` and ``predict_proba``, which are 0 for labels that nobody has learnt."""
     if isinstance(outcome, CouncilOutcome):
         table = outcome.first
         answers = outcome.aggregated if outcome.final is None else moot._counted(outcome.final)
@@ -169,6 +142,4 @@ def _classes(
     if moot.abstain_below is not None:
         sure = np.take_along_axis(likely, chosen[:, None], axis=1)[:, 0]
         chosen = np.where(sure >= moot.abstain_below, chosen, NO_VOTE)
-    unknown = np.zeros((len(likely), len(labels) - classes))
-    outcome = replace(outcome, classes=len(labels), labels=labels)
-    return _Answered(outcome, chosen, np.concatenate([likely, unknown], axis=1))
+    return chosen, np.pad(likely, ((0, 0), (0, labels - likely.shape[1])))

@@ -11,17 +11,18 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.utils.metaestimators import available_if
 
 from folkmoot import checks
-from folkmoot.arrays import Array, Floats, Ints
+from folkmoot.arrays import Array, Floats
 from folkmoot.comparing.comparing import MEAN
 from folkmoot.learning.participants import first_sentence
-from folkmoot.votes import NO_VOTE, Votes
+from folkmoot.votes import NO_VOTE
 
 if TYPE_CHECKING:
     from folkmoot.comparing.report import Line, Report
@@ -30,56 +31,28 @@ Scoring: TypeAlias = str | Sequence[str] | Mapping[str, Any]
 Scorer: TypeAlias = Callable[[Any, Any, Any], float]
 
 
-class _GivenLabels(ClassifierMixin, BaseEstimator):
-    """A classifier with given answers; X are places in them."""
+class _Given(BaseEstimator):
+    """A classifier or regressor with given answers; X are places in them."""
 
-    def __init__(self, classes: Array, answers: Array) -> None:
-        self.classes_ = classes
-        self._answers = answers
+    def __init__(self, answers: Array, classes: Array | None = None, likely: Floats | None = None) -> None:
+        self._answers, self._likely = answers, cast("Floats", likely)
+        if classes is not None:
+            self.classes_ = classes
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "classifier" if hasattr(self, "classes_") else "regressor"
+        return tags
 
     def predict(self, X: Any) -> Array:
         return np.asarray(self._answers[np.asarray(X)[:, 0]])
 
-
-class _GivenProbabilities(_GivenLabels):
-    """One that knows how likely each class is, too."""
-
-    def __init__(self, classes: Array, answers: Array, likely: Floats) -> None:
-        super().__init__(classes, answers)
-        self._likely = likely
-
-    def predict_proba(self, X: Any) -> Floats:
-        return np.asarray(self._likely[np.asarray(X)[:, 0]])
-
-
-class _GivenNumbers(RegressorMixin, BaseEstimator):
-    """A regressor with given numbers; X are places in them."""
-
-    def __init__(self, numbers: Floats) -> None:
-        self._numbers = numbers
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def predict(self, X: Any) -> Floats:
-        return np.asarray(self._numbers[np.asarray(X)[:, 0]])
-
-
-def score_numbers(wanted: Mapping[str, Scorer], numbers: Floats, truth: Array) -> dict[str, float]:
-    """Each score of numbers that were predicted; ValueError for one that is not of numbers."""
-    told, places = _GivenNumbers(numbers), np.arange(len(truth))[:, None]
-    found = {}
-    for name, scorer in wanted.items():
-        try:
-            found[name] = float(scorer(told, places, truth))
-        except (AttributeError, ValueError, TypeError) as error:
-            raise checks.ArgumentError(
-                "{scoring=} cannot be computed here: {why!s}", scoring=repr(name), why=first_sentence(error)
-            ) from None
-    return found
+    @available_if(lambda self: self._likely is not None)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Any:
+        return self._likely[np.asarray(X)[:, 0]]
 
 
 def scorers(scoring: Scoring) -> dict[str, Scorer]:
@@ -111,11 +84,6 @@ def _scorer(name: object) -> Scorer:
     )
 
 
-def of_one_class(name: str) -> bool:
-    """Whether this is of the last of two classes alone, as f1, precision and recall are."""
-    return f"{name}_macro" in get_scorer_names()
-
-
 def with_scores(
     report: Report,
     wanted: Mapping[str, Scorer],
@@ -133,72 +101,47 @@ def with_scores(
     """
     consensus = report.main.name
 
-    def score(answers: Array, sure: Floats | None = None, *, strict: bool = False) -> dict[str, float | None]:
-        if labels is None or likely is None:
-            filled = np.where(np.isnan(answers), truth.mean(axis=0), answers)
-            return dict(score_numbers(wanted, filled, truth))
+    def score(answers: Array, sure: Floats | None = None, *, strict: bool = False) -> dict[str, float]:
+        if labels is None:
+            given = _Given(np.where(np.isnan(answers), truth.mean(axis=0), answers))
+            return _scores(wanted, given, truth, strict=True)
         order = np.argsort(labels)
-        said = labels[np.where(answers == NO_VOTE, _wrong(truth, len(labels)), answers)]
-        told = (
-            _GivenLabels(labels[order], said)
-            if sure is None
-            else _GivenProbabilities(labels[order], said, sure[:, order])
-        )
-        return _by(wanted, told, labels[truth], strict=strict)
+        wrong = (truth.astype(np.int64) + 1) % len(labels)
+        named = labels[np.where(answers == NO_VOTE, wrong, answers)]
+        given = _Given(named, labels[order], None if sure is None else sure[:, order])
+        return _scores(wanted, given, labels[truth], strict=strict)
 
-    def scored(line: Line) -> dict[str, float | None]:
+    def further(line: Line) -> dict[str, float]:
         if line.name == MEAN:
-            return _mean([score(own) for own in honest])
+            each = [score(own) for own in honest]
+            return {name: float(np.mean([one[name] for one in each])) for name in (each[0] if each else ())}
         if line.name == consensus:
             return score(predicted, likely, strict=True)
         return {} if line.answers is None else score(np.asarray(line.answers))
 
-    def further(line: Line) -> dict[str, float]:
-        found = {name: value for name, value in scored(line).items() if value is not None}
-        return {**line.scores, **found}
-
-    return replace(report, lines=tuple(replace(line, scores=further(line)) for line in report.lines))
+    lines = tuple(replace(line, scores={**line.scores, **further(line)}) for line in report.lines)
+    return replace(report, lines=lines)
 
 
-def _wrong(truth: Votes, classes: int) -> Ints:
-    """A wrong class for every input: the one after the right one."""
-    return np.asarray((truth.astype(np.int64) + 1) % classes)
-
-
-def _by(
-    wanted: Mapping[str, Scorer],
-    told: _GivenLabels,
-    right: Array,
-    votes: Ints | None = None,
-    *,
-    strict: bool = False,
-) -> dict[str, float | None]:
-    """Each score, on the inputs that have a vote; None for what cannot be computed, unless ``strict``."""
-    places = np.arange(len(right)) if votes is None else np.flatnonzero(votes != NO_VOTE)
-    found: dict[str, float | None] = {}
+def _scores(wanted: Mapping[str, Scorer], given: _Given, right: Array, *, strict: bool) -> dict[str, float]:
+    """Each score that can be computed; all of them if ``strict``."""
+    places = np.arange(len(right))[:, None]
+    found = {}
     for name, scorer in wanted.items():
         try:
             with warnings.catch_warnings():  # about classes that are never answered: the score says that
                 warnings.simplefilter("ignore")
-                found[name] = float(scorer(told, places[:, None], right[places])) if places.size else None
+                found[name] = float(scorer(given, places, right))
         except (AttributeError, ValueError, TypeError) as error:
             if strict:
                 why = first_sentence(error) + _instead(name, error)
                 raise checks.ArgumentError(
                     "{scoring=} cannot be computed here: {why!s}", scoring=repr(name), why=why
                 ) from None
-            found[name] = None
     return found
 
 
 def _instead(name: str, error: Exception) -> str:
-    """A replacement for a score that needs one class."""
-    fits = "pos_label" in str(error) and of_one_class(name)
-    return f"; '{name}_macro' is of all classes" if fits else ""
-
-
-def _mean(each: Sequence[Mapping[str, float | None]]) -> dict[str, float | None]:
-    """The mean of each score over those that have it."""
-    names = each[0] if each else {}
-    known = {name: [value for one in each if (value := one[name]) is not None] for name in names}
-    return {name: float(np.mean(values)) if values else None for name, values in known.items()}
+    """A replacement for a score of one class, as f1, precision and recall are."""
+    of_one_class = f"{name}_macro" in get_scorer_names()
+    return f"; '{name}_macro' is of all classes" if "pos_label" in str(error) and of_one_class else ""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from folkmoot.comparing.printing import as_text, plus_minus, size
-from folkmoot.pictures.notebook import titled
+from folkmoot.comparing.printing import PlainTable, Printed, plus_minus, size
 from folkmoot.planning.limits import BreaksAt, Target
 from folkmoot.planning.setting import IN_TIME, PlannedSetting
 
@@ -42,7 +41,7 @@ class Broadcast:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Printed):
     """Settings for a moot, best first, as ``plan`` finds them; ``print`` shows a table.
 
     Parameters
@@ -132,11 +131,8 @@ class Plan:
             lines.append(f"± is a standard error{exact}")
         return [*lines, *self.remarks]
 
-    def __str__(self) -> str:
-        return as_text(self.title, self.header, self.rows, self.notes)
-
-    def _repr_html_(self) -> str:
-        return titled(self.title, self.header, self.rows, self.notes)
+    def _as_table(self) -> PlainTable:
+        return self.title, self.header, self.rows, self.notes
 
     def plot(self, ax: Any = None) -> Figure:
         """Draw what accuracy costs: the settings of each protocol, the majority and the mean participant.

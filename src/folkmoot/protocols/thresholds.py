@@ -126,9 +126,8 @@ def batch_accuracies(
     its peers lie they cannot lower it below its agreement with some honest peer. However many there are, the
     threshold stays one of a majority: strong confidence is then one alpha for all.
 
-    ``right`` (participant,): Right answers of each on its held-out rows. ``held_out`` (participant,): Held-out
-    rows of each. ``votes`` (voter, input): The first votes on the batch, -1 for none. Default: only the
-    holdouts count.
+    ``right`` and ``held_out`` (participant,): right answers of each on its held-out rows, and how many rows.
+    ``votes`` (voter, input): the first votes on the batch, -1 for none. Default: only the holdouts count.
     """
     rows = np.asarray(held_out)
     good = np.asarray(right)

@@ -191,7 +191,7 @@ def _add_participants(page: Page, report: Report) -> None:
         " ".join(
             [
                 "Scores with 95% intervals; a finding is a reason to look.",
-                *people.left_out(len(rows), "participants.csv has all."),
+                *people.notes(len(rows), "participants.csv has all."),
             ]
         )
     )

@@ -42,7 +42,7 @@ from folkmoot.aggregation.interface import (
 )
 from folkmoot.aggregation.rule import LARGEST
 from folkmoot.arrays import Array, Bools, Floats, Ints, Progress
-from folkmoot.outcome import Outcome, shares_right
+from folkmoot.outcome import Outcome, shares_of, shares_right
 from folkmoot.votes import NO_VOTE, Missing, check_true_numbers, check_truth, class_count, known_inputs
 
 __all__ = ["Council", "CouncilOutcome"]
@@ -264,6 +264,12 @@ class CouncilOutcome(Outcome):
         if self.aggregated.shares is None:
             return np.asarray(self._answered.astype(np.float64))
         return np.asarray(self.aggregated.shares.max(axis=1, initial=0.0))
+
+    @property
+    def probabilities(self) -> Floats:
+        """(input, class): the share of the vote that each class has; equal ones where nobody voted."""
+        self._needs_classes("probabilities", "error")
+        return shares_of(self.aggregated.probabilities(self.classes))
 
     @property
     def _answered(self) -> Bools:
