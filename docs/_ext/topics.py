@@ -77,7 +77,7 @@ GIVEN_BACK = {
     "cluster": "clustering.clustering.Clustering",
     "read_votes": "files.vote_files.VoteTable",
     "read_partitions": "files.vote_files.PartitionTable",
-    "deliberate": "outcome.Outcome outcome.Change outcome.PlainSlush outcome.Turn outcome.Turns",
+    "deliberate": "outcome.Outcome outcome.Change outcome.Turn outcome.Turns",
     "PeerReview": "aggregation.interface.FinalVotes",
     "Council": "simulation.council.CouncilOutcome",
     "explain": "explanation.explanation.Explanation explanation.explanation.Participation "

@@ -27,7 +27,6 @@ __all__ = [
     "LEAST_DOUBT",
     "Change",
     "Outcome",
-    "PlainSlush",
     "Turn",
     "Turns",
     "laplace_accuracy",
@@ -272,89 +271,6 @@ Schedule: TypeAlias = Literal["one", "lockstep"]
 Batch: TypeAlias = Literal["independent", "shared"]
 
 
-class PlainSlush(NamedTuple):
-    """A run about one input of which ``theory.SlushChain`` is the exact law.
-
-    Two classes, Slush with one alpha, equal weights, everybody asks everybody alike, one at a time, and
-    malicious participants that all name one class, always.
-
-    Parameters
-    ----------
-    n : int
-        Participants, with the malicious ones.
-    k : int
-        Participants asked per query.
-    alpha : int
-        Equal answers needed.
-    malicious : int
-        Participants that always name one class.
-    named : int
-        That class.
-    sampling : Others or Everyone
-        Whether an asker may draw itself.
-    rounds : int
-        The most rounds that are played.
-
-    Examples
-    --------
-    >>> from folkmoot import Slush, deliberate
-    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2))
-    >>> outcome.run.plain(0)
-    PlainSlush(n=4, k=2, alpha=2, malicious=0, named=0, sampling=Others(), rounds=50)
-    """
-
-    n: int
-    k: int
-    alpha: int
-    malicious: int
-    named: int
-    sampling: Any
-    rounds: int
-
-
-class Run(Protocol):
-    """How a deliberation was run, so that it can be run again to the same bits."""
-
-    @property
-    def protocol(self) -> Any:
-        """The rule; None if they agreed on numbers."""
-
-    @property
-    def schedule(self) -> Schedule:
-        """One participant at a time, or all at once."""
-
-    @property
-    def seed(self) -> int:
-        """The seed of its randomness."""
-
-    @property
-    def adversaries(self) -> Mapping[int, Any]:
-        """The malicious participants, by number."""
-
-    @property
-    def votes(self) -> Votes:
-        """(participant, input): the first votes as handed in, those of adversaries as they chose them."""
-
-    @property
-    def weights(self) -> Floats | None:
-        """(participant,): the weights of answers, for the median asker; None if equal."""
-
-    def query(self, i: int) -> tuple[Ints, Ints]:
-        """k and alpha of each participant (participant,) on input i; 0 and 0 of one that asks nobody."""
-
-    def turns(self, i: int, repetition: int) -> Turns:
-        """The queries on input i, turn by turn."""
-
-    def decided(self, i: int, votes: Votes, times: int, seed: int) -> Ints | None:
-        """(variant, time): decisions on input i by other first votes (participant, variant), run so often.
-
-        Adversaries keep their votes. None if it cannot be run so.
-        """
-
-    def plain(self, i: int) -> PlainSlush | None:
-        """The closed form of the law of input i, if it has one."""
-
-
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """The end of a deliberation over a batch of inputs, as ``deliberate`` returns it.
@@ -386,7 +302,7 @@ class Outcome:
     present : ndarray of bool, shape (participant, input), optional
         Participation by input, the same in all repetitions; None if everybody took part everywhere. Only
         participants count in decisions and agreement.
-    run : Run, optional
+    run : SnowRun, optional
         How it was run: protocol, schedule, seed, adversaries, first votes. ``turns`` and ``explain``
         use it. Default: unknown.
     faults : mapping of int to str, optional
@@ -419,7 +335,7 @@ class Outcome:
     labels: Sequence[Any] | Array | None = None
     names: Sequence[str] | None = None
     present: Bools | None = None
-    run: Run | None = field(default=None, repr=False)
+    run: Any = field(default=None, repr=False)
     faults: Mapping[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -495,7 +411,8 @@ class Outcome:
         ValueError
             If there is no such input, or the run of the outcome is unknown.
         """
-        return self._known_run("query").query(self._input(i))
+        size, alpha = self._known_run("query").query(self._input(i))
+        return size, alpha
 
     def turns(self, i: int) -> Turns:
         """Give the queries on one input, turn by turn, with every answer.
@@ -527,9 +444,10 @@ class Outcome:
         ...     print(turn.participant, "asked", turn.asked, "who said", turn.answers)
         3 asked (0, 1) who said (0, 0)
         """
-        return self._known_run("turns").turns(self._input(i), 0)
+        turns: Turns = self._known_run("turns").turns(self._input(i), 0)
+        return turns
 
-    def _known_run(self, what: str) -> Run:
+    def _known_run(self, what: str) -> Any:
         """The run; ValueError if it is unknown, or has no queries."""
         if self.run is None:
             raise ValueError(

@@ -10,14 +10,18 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
 from folkmoot.arrays import Floats, Ints
 from folkmoot.checks import ByzantineThresholdWarning
-from folkmoot.outcome import Outcome, PlainSlush, Run
-from folkmoot.votes import BLUE, RED
+from folkmoot.outcome import Outcome
+from folkmoot.simulation.run import SnowRun
+from folkmoot.votes import BLUE, NO_VOTE, RED
+
+if TYPE_CHECKING:
+    from folkmoot.protocols.sampling import Others
 
 _HALF: Final = 0.5 - 1e-9  # a tie is one half, whatever the rounding
 _TIMES: Final = 400  # replays for a chance: a standard error of .025 at the most
@@ -73,39 +77,49 @@ def closeness(
     voters = np.flatnonzero(first == answer)
     voters = voters[~np.isin(voters, list(run.adversaries))]
     voters = voters[np.argsort(-counts[voters], kind="stable")]
-    plain = run.plain(i)
-    if plain is not None:
-        law = _exact(plain, answer)
+    law = _exact(run, i, answer)
+    if law is not None:
         return _least(lambda moved: float(law[len(voters) - moved]), len(voters), exact=True)
-    if run.decided(i, first[:, None], 1, 0) is None:
-        return None
     chance = cache(_simulated(run, (run.seed + 1) % 2**63, i, answer, runner_up, first, voters))
     return _least(chance, len(voters), exact=False, error=0.5 / math.sqrt(_TIMES), times=_TIMES)
 
 
-def _exact(plain: PlainSlush, answer: int) -> Floats:
-    """(honest holders of the answer,): the chance that more than half of the honest hold it in the end."""
+def _exact(run: SnowRun, i: int, answer: int) -> Floats | None:
+    """(honest holders of the answer,): the chance that more than half of the honest hold it in the end.
+
+    None where ``theory.SlushChain`` is not the law: unless input i is run by two-class Slush with one
+    threshold, one participant at a time, where all vote and the malicious always name one class.
+    """
+    own, place = run.setting_of(i)
+    if own is None or not (own.exchangeable and own.two_class_slush) or own.lockstep:
+        return None
+    named, alphas, malicious = own.fixed_counts[place], np.unique(own.honest_alpha), len(own.adversaries)
+    if alphas.size > 1 or (own.honest_votes[place] == NO_VOTE).any() or named.max(initial=0) < malicious:
+        return None
     from folkmoot.theory import SlushChain  # with scipy, which takes its time to import
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ByzantineThresholdWarning)  # of absorption, which is not asked for
         chain = SlushChain(
-            plain.n, plain.k, plain.alpha, byzantine=plain.malicious, sampling=plain.sampling
-        )  # fmt: skip
+            len(own.votes),
+            own.protocol.k,
+            int(alphas[0]),
+            byzantine=malicious,
+            sampling=cast("Others", own.sampling),
+        )
     # The chain's Byzantine nodes are red. So blue is the answer unless they name it.
-    end = RED if plain.malicious and plain.named == answer else BLUE
-    law = chain.ahead_after(plain.rounds * chain.honest, end)
+    end = RED if malicious and int(named.argmax()) == answer else BLUE
+    law = chain.ahead_after(own.rounds * chain.honest, end)
     return law if end == BLUE else law[::-1]
 
 
 def _simulated(
-    run: Run, seed: int, i: int, answer: int, runner_up: int, first: Ints, voters: Ints
+    run: SnowRun, seed: int, i: int, answer: int, runner_up: int, first: Ints, voters: Ints
 ) -> Callable[[int], float]:
     def chance(moved: int) -> float:
-        cast = first.copy()
-        cast[voters[:moved]] = runner_up
-        decided = run.decided(i, cast[:, None], _TIMES, seed)
-        return float((np.asarray(decided) == answer).mean())
+        votes = first.copy()
+        votes[voters[:moved]] = runner_up
+        return float(np.mean(run.decided(i, votes[:, None], _TIMES, seed) == answer))
 
     return chance
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CountedBy: TypeAlias = Literal["equal", "weight", "accuracy", "own"]
+Part: TypeAlias = Literal["follows", "lies", "absent", "failed"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Participation:
     voted: Any
     counts: float
     holds: Any
-    part: Literal["follows", "lies", "absent", "failed"]
+    part: Part
     note: str = ""
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from folkmoot import checks
+from folkmoot.aggregation import DawidSkene, Weighted
 from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.explanation import words
 from folkmoot.explanation.closeness import closeness
@@ -16,14 +17,14 @@ from folkmoot.explanation.explanation import (
     ChangeOfMind,
     CountedBy,
     Explanation,
+    Part,
     Participation,
     Reply,
     Uncounted,
 )
-from folkmoot.explanation.table import explain_table
 from folkmoot.outcome import Outcome, Turns
 from folkmoot.protocols.snow import SnowProtocol
-from folkmoot.simulation.council import CouncilOutcome
+from folkmoot.simulation.council import CouncilOutcome, rule_in_words
 from folkmoot.votes import NO_VOTE, Votes
 
 
@@ -78,8 +79,7 @@ def _first_votes(outcome: Outcome) -> Votes:
 
 def _explained(outcome: Outcome, i: int, name: str) -> Explanation:
     if isinstance(outcome, CouncilOutcome):
-        names = _Names(outcome)
-        return explain_table(outcome, i, name, names.label, names.who)
+        return _explained_by_table(outcome, i, name)
     several = outcome.decisions.ndim == 3
     decisions = (outcome.decisions[0] if several else outcome.decisions)[:, i].astype(np.int64)
     decision = int(np.atleast_2d(outcome.decision)[0, i])
@@ -88,9 +88,9 @@ def _explained(outcome: Outcome, i: int, name: str) -> Explanation:
     turns = outcome.turns(i)
     tell = _Names(outcome)
     counted_by, counts = _counts(outcome, i)
-    participants = tuple(
-        _participation(outcome, tell, p, i, first, decisions, counts) for p in range(len(first))
-    )
+    absent = np.zeros(len(first), dtype=np.bool_) if outcome.present is None else ~outcome.present[:, i]
+    voted, ends = ([tell.label(c) for c in each.tolist()] for each in (first, decisions))
+    participants = _participations(outcome, tell, voted, ends, counts, absent, {})
     changes = _changes(turns, tell)
     runner_up = _runner_up(decision, first, decisions, outcome.classes)
     missing, close = [], None
@@ -156,30 +156,26 @@ def _counts(outcome: Outcome, i: int) -> tuple[CountedBy, Floats]:
     return "equal", counts
 
 
-def _participation(
+def _participations(
     outcome: Outcome,
     tell: _Names,
-    p: int,
-    i: int,
-    first: Ints,
-    decisions: Ints,
+    voted: list[Any],
+    holds: list[Any],
     counts: Floats,
-) -> Participation:
-    part, note = "follows", ""
-    if p in outcome.faults:
-        part, note = "failed", f"could not answer: {outcome.faults[p]}"
-    elif p in outcome.malicious:
-        part, note = "lies", f"does not follow the protocol: {outcome.malicious[p].removesuffix('()')}"
-    elif outcome.present is not None and not outcome.present[p, i]:
-        part, note = "absent", ""
-    return Participation(
-        name=tell.who(p),
-        voted=tell.label(int(first[p])),
-        counts=float(counts[p]),
-        holds=tell.label(int(decisions[p])),
-        part=part,  # type: ignore[arg-type]
-        note=note,
-    )
+    absent: Bools,
+    notes: Any,
+) -> tuple[Participation, ...]:
+    """Everybody's part; ``notes`` (by number) are of those who follow the protocol."""
+    found = []
+    for p, (vote, held) in enumerate(zip(voted, holds, strict=True)):
+        part: Part = "absent" if absent[p] else "follows"
+        note = notes.get(p, "")
+        if p in outcome.faults:
+            part, note = "failed", f"could not answer: {outcome.faults[p]}"
+        elif p in outcome.malicious:
+            part, note = "lies", f"does not follow the protocol: {outcome.malicious[p].removesuffix('()')}"
+        found.append(Participation(tell.who(p), vote, float(counts[p]), held, part, note))
+    return tuple(found)
 
 
 def _runner_up(decision: int, first: Ints, decisions: Ints, classes: int) -> int:
@@ -269,3 +265,124 @@ def _grid(turns: Turns, first: Ints, rounds: int, following: Bools) -> tuple[tup
         columns.append(str(number))
         held.append(now.copy())
     return tuple(columns), np.stack(held, axis=1).astype(np.int64)
+
+
+# ---- a council: the table of first votes is the explanation, so nothing is replayed -----------------------
+
+
+def _explained_by_table(outcome: CouncilOutcome, i: int, called: str) -> Explanation:
+    """First votes with their weights, the final votes, and the result of the rule."""
+    tell = _Names(outcome)
+    label = _number if outcome.numbers else tell.label
+    first = [label(vote) for vote in outcome.votes[:, i]]
+    final = None if outcome.final is None else [label(vote) for vote in outcome.final.votes[:, i]]
+    answer = label(outcome.decision[i])
+    counted_by, counts = _counts_of_rule(outcome, first)
+    absent = np.array([vote is None and final is None for vote in first])
+    back = {} if outcome.final is None else outcome.final.fell_back
+    notes = {p: f"took the plurality: {why}" for p, why in back.items()}
+    holds = [answer] * len(first) if final is None else final
+    participants = _participations(outcome, tell, first, holds, counts, absent, notes)
+    shares = _shares(outcome, i, label)
+    rule = rule_in_words(outcome.aggregation)
+    known = tuple(dict.fromkeys(each for each in [*dict(shares), *first, *(final or [])] if each is not None))
+    grid = [first] if final is None else [first, final]
+    place = {each: number for number, each in enumerate(known)}
+    held = [[NO_VOTE if each is None else place[each] for each in column] for column in grid]
+    return Explanation(
+        called=called,
+        answer=answer,
+        runner_up=next((each for each, _ in shares if each != answer), None),
+        labels=known,
+        participants=participants,
+        counted_by=counted_by,
+        changes=None if final is None else (),
+        uncounted=tuple(
+            Uncounted(participant.name, "no vote on this input")
+            for participant in participants
+            if participant.voted is None
+        ),
+        closeness=None,
+        rounds=0,
+        sentence=_sentence(outcome, answer, first, final, shares, rule),
+        columns=("first vote",) if final is None else ("first vote", "final vote"),
+        held=np.array(held, dtype=np.int64).T,
+        rule=rule,
+        shares=shares,
+    )
+
+
+def _number(value: Any) -> Any:
+    """A number for people, or several; None for NaN."""
+    each = np.atleast_1d(np.asarray(value, dtype=np.float64))
+    if np.isnan(each).any():
+        return None
+    rounded = tuple(float(f"{one:.6g}") for one in each.tolist())
+    return rounded[0] if len(rounded) == 1 else rounded
+
+
+def _counts_of_rule(outcome: CouncilOutcome, first: list[Any]) -> tuple[CountedBy, Floats]:
+    """The weights of the votes if the rule has some; else 1 for a vote and 0 for none."""
+    if outcome.final is not None and outcome.final.weights is not None:
+        return "own", np.asarray(np.median(outcome.final.weights[outcome.judges], axis=0))
+    if isinstance(outcome.aggregation, Weighted):
+        return "weight", np.asarray(outcome.aggregation.weights, dtype=np.float64)
+    if isinstance(outcome.aggregation, DawidSkene) and outcome.aggregated.skills is not None:
+        return "accuracy", np.nan_to_num(outcome.aggregated.skills)
+    return "equal", np.array([0.0 if each is None else 1.0 for each in first])
+
+
+def _shares(outcome: CouncilOutcome, i: int, label: Any) -> tuple[tuple[Any, float], ...]:
+    """The classes with a share of the vote, the largest first."""
+    answers = outcome.aggregated
+    if answers.choices is None or answers.shares is None:
+        return ()
+    each = zip(answers.choices[i].tolist(), answers.shares[i].tolist(), strict=True)
+    found = [(label(choice), share) for choice, share in each if choice != NO_VOTE and share > 0]
+    return tuple(sorted(found, key=lambda one: -one[1]))
+
+
+def _sentence(
+    outcome: CouncilOutcome,
+    answer: Any,
+    first: list[Any],
+    final: list[Any] | None,
+    shares: tuple[tuple[Any, float], ...],
+    rule: str,
+) -> str:
+    if outcome.numbers:
+        return _of_numbers(answer, first, final, rule)
+    votes = Counter(each for each in first if each is not None)
+    if not votes:
+        return "There is no answer: nobody voted."
+    whose = "the vote" if final is None else "the final votes"
+    at_first = f"at first {words.shares_in_words(votes, 'were')}"
+    shown = [f"{words.called(each)} {words.chance(share)}" for each, share in shares[:4]]
+    if answer is None:
+        return (
+            f"There is no answer: {at_first}, and by {rule} no label leads ({', '.join(shown)} of {whose})."
+        )
+    end = f"{rule} gives it {words.chance(dict(shares)[answer])} of {whose}"
+    if final is None:
+        return f"{words.called(answer)} was the answer because {at_first}, and {end}."
+    said = Counter(each for each in final if each is not None)
+    return (
+        f"{words.called(answer)} was the answer because {at_first}, in the end {said[answer]} of "
+        f"{said.total()} voted for it, and so it has {words.chance(dict(shares)[answer])} of {whose} "
+        f"(each came to its own by {rule})."
+    )
+
+
+def _of_numbers(answer: Any, first: list[Any], final: list[Any] | None, rule: str) -> str:
+    given = [each for each in first if each is not None]
+    if answer is None or not given:
+        return "There is no answer: nobody gave a number."
+    span = f"{len(given)} gave numbers at first"
+    if not isinstance(given[0], tuple):
+        span += f", from {min(given):g} to {max(given):g}"
+    how = (
+        f"{rule} makes that of them"
+        if final is None
+        else f"that is the median of their final votes by {rule}"
+    )
+    return f"{words.called(answer)} was the answer: {span}, and {how}."

@@ -15,8 +15,7 @@ import numpy as np
 
 from folkmoot.adversaries.interface import Adversary, handed_in
 from folkmoot.arrays import Floats, Ints, Progress
-from folkmoot.outcome import Outcome, PlainSlush, Schedule, Turns
-from folkmoot.protocols.slush import Slush
+from folkmoot.outcome import Outcome, Schedule, Turns
 from folkmoot.simulation.absent import play_voters, some_are_absent, voters_of
 from folkmoot.simulation.kernels.arguments import Results
 from folkmoot.simulation.setting import Options, Setting, no_results
@@ -44,7 +43,7 @@ def _outcome(setting: Setting, options: Options, missing: Missing, progress: Pro
 
 @dataclass(frozen=True, eq=False)
 class SnowRun:
-    """A ``Run``. If only some participants took part, ``setting`` numbers these anew."""
+    """A run that can be run again. If only some participants took part, ``setting`` numbers these anew."""
 
     setting: Setting
     options: Options
@@ -112,8 +111,11 @@ class SnowRun:
         turns = noted_turns(own, options, place, repetition).renumbered(seats)
         return turns if self.there is None else turns.renumbered(self.there)
 
-    def decided(self, i: int, votes: Votes, times: int, seed: int) -> Ints | None:
-        """(variant, time): decisions on input i if these (participant, variant) are the first votes."""
+    def decided(self, i: int, votes: Votes, times: int, seed: int) -> Ints:
+        """(variant, time): decisions on input i if these (participant, variant) are the first votes.
+
+        Adversaries keep their votes.
+        """
         own = self.setting
         mine = votes if self.there is None else votes[self.there]
         variants, answers = votes.shape[1], own.malicious
@@ -132,28 +134,11 @@ class SnowRun:
         )  # fmt: skip
         return np.asarray(np.atleast_2d(_outcome(alone, options, self.missing, None).decision).T)
 
-    def plain(self, i: int) -> PlainSlush | None:
-        """The closed form of the law of input i, if it has one."""
-        own, place = (self._on(i)[0], 0) if self.missing == "absent" else (self.setting, i)
-        if own is None or type(own.protocol) is not Slush or own.classes != 2 or own.lockstep:
-            return None
-        if not own.exchangeable:
-            return None
-        named, alphas = own.fixed_counts[place], np.unique(own.honest_alpha)
-        malicious = len(own.adversaries)
-        if alphas.size > 1 or (own.honest_votes[place] == NO_VOTE).any():
-            return None
-        if named.max(initial=0) < malicious:  # some are silent, or their answers differ
-            return None
-        return PlainSlush(
-            n=len(own.votes),
-            k=own.protocol.k,
-            alpha=int(alphas[0]),
-            malicious=malicious,
-            named=int(named.argmax()),
-            sampling=own.sampling,
-            rounds=own.rounds,
-        )
+    def setting_of(self, i: int) -> tuple[Setting | None, int]:
+        """The setting in which input i is run, and its place there; None if nobody can ask anybody."""
+        if self.missing == "absent" and some_are_absent(self.missing, self.setting, self.options):
+            return self._on(i)[0], 0
+        return self.setting, i
 
     def _on(self, i: int) -> tuple[Setting | None, Ints]:
         """The setting of input i, alone where some are absent from it, and who sits on each of its seats."""

@@ -199,7 +199,12 @@ class Setting:
     @cached_property
     def plain(self) -> bool:
         """Two-class Slush with every honest vote cast: a node is its class."""
-        return type(self.protocol) is Slush and self.classes == 2 and bool((self.honest_votes >= 0).all())
+        return self.two_class_slush and bool((self.honest_votes >= 0).all())
+
+    @property
+    def two_class_slush(self) -> bool:
+        """Whether the rule is Slush itself, on two classes."""
+        return type(self.protocol) is Slush and self.classes == 2
 
     @property
     def exchangeable(self) -> bool:
