@@ -44,14 +44,6 @@ class PerfectlyFaulty(Adversary):
     """Gives a wrong first vote and is silent afterwards.
 
     It hurts a central aggregator, which cannot tell, and not a deliberation, which can.
-
-    Examples
-    --------
-    >>> from folkmoot.adversaries.behaviours import PerfectlyFaulty
-    >>> PerfectlyFaulty().first_vote(0, vote=1, truth=1, classes=2)
-    0
-    >>> PerfectlyFaulty().answer(0, vote=1, truth=1, classes=2)
-    -1
     """
 
     knows = Knows.TRUTH
@@ -92,16 +84,7 @@ class ConstantClass(Adversary):
 
 @dataclass(frozen=True)
 class RandomClass(Adversary):
-    """Says a new class, drawn uniformly, at every query; to a centralised vote it gives its model's answer.
-
-    Examples
-    --------
-    It is shown the class drawn, and says it:
-
-    >>> from folkmoot.adversaries.behaviours import RandomClass
-    >>> RandomClass().answer(2, vote=0, truth=0, classes=3)
-    2
-    """
+    """Says a new class, drawn uniformly, at every query; in a central vote its model's answer."""
 
     sees = Sees.DIE
 
@@ -163,14 +146,7 @@ class Steadfast(Adversary, NumberAdversary):
 
 @dataclass(frozen=True)
 class Stalling(Adversary):
-    """Watches the population and pulls it back towards the middle; silent when it is tied.
-
-    Examples
-    --------
-    >>> from folkmoot.adversaries.behaviours import Stalling
-    >>> Stalling().answer(1, vote=0, truth=0, classes=2)  # class 1 is behind
-    1
-    """
+    """Watches the population and pulls it back towards the middle; silent when it is tied."""
 
     knows = Knows.POPULATION
     sees = Sees.RUNNER_UP
@@ -187,14 +163,7 @@ class Stalling(Adversary):
 
 @dataclass(frozen=True)
 class Equivocating(Adversary):
-    """Gives each asker another answer, the same asker always the same: participant i gets class i mod C.
-
-    Examples
-    --------
-    >>> from folkmoot.adversaries.behaviours import Equivocating
-    >>> [Equivocating().answer(asker, vote=1, truth=1, classes=2) for asker in range(4)]
-    [0, 1, 0, 1]
-    """
+    """Gives each asker another answer, the same asker always the same: participant i gets class i mod C."""
 
     sees = Sees.ASKER
 
@@ -210,23 +179,9 @@ class Equivocating(Adversary):
 
 @dataclass(frozen=True)
 class Copycat(Adversary):
-    """Repeats the current class of another participant.
+    """Repeats the current class of another participant."""
 
-    Parameters
-    ----------
-    target : int, default 0
-        The participant that it repeats.
-
-    Examples
-    --------
-    >>> from folkmoot.adversaries.behaviours import Copycat
-    >>> Copycat(target=4).answer(1, vote=0, truth=0, classes=2)
-    1
-    >>> Copycat(target=4).renumbered({4: 2})
-    Copycat(target=2)
-    """
-
-    target: int = 0
+    target: int = 0  # the participant that it repeats
 
     knows = Knows.POPULATION
     sees = Sees.TARGET
@@ -258,30 +213,10 @@ class Copycat(Adversary):
 
 @dataclass(frozen=True)
 class Sleeper(Copycat):
-    """Lies on a share of the inputs, and repeats on the others what a participant holds.
+    """Lies on a share of the inputs, and repeats on the others what a participant holds."""
 
-    Parameters
-    ----------
-    target : int, default 0
-        The participant that it repeats where it does not lie.
-    share : float, default 0.19
-        The share of the inputs on which it lies, rounded down.
-    seed : int, default 0
-        Draws these inputs; all with the same seed lie on the same ones, with the same wrong class.
-
-    Examples
-    --------
-    >>> from folkmoot.adversaries.behaviours import Sleeper
-    >>> sleeper = Sleeper(target=4, share=0.5)
-    >>> sleeper.first_vote(0, vote=0, truth=0, classes=2)
-    0
-    >>> sleeper.answer(0, vote=0, truth=0, classes=2), sleeper.candid(0, vote=0, truth=0, classes=2)
-    (1, 0)
-    >>> sleeper.lies_on(6)
-    array([False, False,  True,  True, False,  True])
-    """
-
-    share: float = 0.19
+    share: float = 0.19  # the share of the inputs on which it lies, rounded down
+    # Draws these inputs; all with the same seed lie on the same ones, with the same wrong class.
     seed: int = 0
 
     knows = Knows.TRUTH | Knows.POPULATION
@@ -356,26 +291,9 @@ class ConstantNumber(NumberAdversary):
 
 @dataclass(frozen=True)
 class RandomNumber(NumberAdversary):
-    """Says a number drawn uniformly from the honest range, which is made longer at either end.
+    """Says a number drawn uniformly from the honest range, which is made longer at either end."""
 
-    Parameters
-    ----------
-    widen : float, default 1.0
-        By how much of its length the range is made longer at either end, at least 0.
-
-    Examples
-    --------
-    The honest numbers lie between 1 and 3, so the adversary's lie between -1 and 5:
-
-    >>> import numpy as np
-    >>> from folkmoot.adversaries.behaviours import RandomNumber
-    >>> from folkmoot.adversaries.interface import numbers_handed_in
-    >>> values = np.array([[[1.0] * 5], [[3.0] * 5], [[2.0] * 5]])
-    >>> numbers_handed_in(values, {2: RandomNumber()}, seed=1)[2].round(1)
-    array([[ 2.3,  2. ,  3.6, -0.6,  3.5]])
-    """
-
-    widen: float = 1.0
+    widen: float = 1.0  # by how much of its length the range is made longer at either end, at least 0
 
     knows = Knows.POPULATION
 
@@ -433,24 +351,9 @@ class FarAway(NumberAdversary):
 
 @dataclass(frozen=True)
 class Edge(NumberAdversary):
-    """Says the highest honest number, or the lowest: no rule can tell that from an honest answer.
+    """Says the highest honest number, or the lowest: no rule can tell that from an honest answer."""
 
-    Parameters
-    ----------
-    lowest : bool, default False
-        Whether it says the lowest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from folkmoot.adversaries.behaviours import Edge
-    >>> from folkmoot.adversaries.interface import numbers_handed_in
-    >>> values = np.array([[[1.0]], [[3.0]], [[2.0]], [[2.0]]])
-    >>> numbers_handed_in(values, {2: Edge(), 3: Edge(lowest=True)})[2:, 0, 0]
-    array([3., 1.])
-    """
-
-    lowest: bool = False
+    lowest: bool = False  # whether it says the lowest
 
     knows = Knows.POPULATION
 

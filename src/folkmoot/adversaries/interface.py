@@ -22,29 +22,7 @@ from folkmoot.votes import NO_VOTE, Missing, Vote, Votes, check_truth
 
 
 class Knows(Flag):
-    """The knowledge that an adversary needs beyond the query.
-
-    Attributes
-    ----------
-    NOTHING
-        It needs the query alone.
-    OWN_VOTE
-        The answer of its own model.
-    TRUTH
-        The right answer, which no real node has.
-    POPULATION
-        The current classes of others, without having asked.
-
-    Examples
-    --------
-    >>> from folkmoot.adversaries import PerfectlyMalicious
-    >>> from folkmoot.adversaries.behaviours import Stalling
-    >>> from folkmoot.adversaries.interface import Knows
-    >>> Knows.TRUTH in PerfectlyMalicious.knows
-    True
-    >>> Stalling.knows
-    <Knows.POPULATION: 4>
-    """
+    """The knowledge that an adversary needs beyond the query."""
 
     NOTHING = 0
     OWN_VOTE = auto()
@@ -53,30 +31,7 @@ class Knows(Flag):
 
 
 class Sees(Enum):
-    """The one observation an adversary is shown when it is asked.
-
-    Attributes
-    ----------
-    NOTHING
-        Always 0.
-    DIE
-        A class drawn uniformly.
-    ASKER
-        The number of the asking participant.
-    RUNNER_UP
-        The second most common honest class, or -1 if the first two are tied.
-    TARGET
-        The current class of the participant it follows.
-
-    Examples
-    --------
-    >>> from folkmoot.adversaries.behaviours import Copycat
-    >>> from folkmoot.adversaries.interface import Sees
-    >>> Copycat.sees
-    <Sees.TARGET: 4>
-    >>> Copycat.sees is Sees.TARGET
-    True
-    """
+    """The one observation an adversary is shown when it is asked."""
 
     NOTHING = 0
     DIE = 1
@@ -89,19 +44,6 @@ class Adversary(ABC):
     """A malicious behaviour. Subclasses say what they know and see, and give a pure answer.
 
     ``ATTACKS`` has those of the command line by name.
-
-    Examples
-    --------
-    A behaviour of your own: vote 0 if the asker's number is even, else be silent.
-
-    >>> from folkmoot.adversaries.interface import Adversary, Sees
-    >>> class Picky(Adversary):
-    ...     sees = Sees.ASKER
-    ...
-    ...     def answer(self, seen, *, vote, truth, classes):
-    ...         return 0 if seen % 2 == 0 else -1
-    >>> [Picky().answer(asker, vote=1, truth=1, classes=2) for asker in range(4)]
-    [0, -1, 0, -1]
     """
 
     knows: ClassVar[Knows] = Knows.NOTHING
@@ -163,43 +105,9 @@ def handed_in(
 ) -> Votes:
     """The first votes that everybody receives, with the rows of the adversaries as they choose them.
 
-    Parameters
-    ----------
-    votes : ndarray of int, shape (participant, input)
-        The answers of all models: classes, -1 for none.
-    adversaries : mapping of int to Adversary
-        The malicious participants by number.
-    truth : array-like of int, shape (input,), or None
-        The right classes, for adversaries that must know them.
-    classes : int
-        The number of classes.
-    missing : {"present", "absent"}, default "present"
-        Whether an adversary whose model does not answer an input may hand in a vote on it. With "absent" it
-        takes no part in it.
-    seed : int, default 0
-        Seeds the draws of adversaries that see a die.
-    keys : ndarray of int, shape (input,), optional
-        The draws of an input depend on its key instead of its place.
-
-    Returns
-    -------
-    ndarray of int, shape (participant, input)
-        The votes with the rows of the adversaries replaced.
-
-    Examples
-    --------
-    Two malicious participants of five turn a vote that the right class would win:
-
-    >>> import numpy as np
-    >>> from folkmoot.adversaries import PerfectlyMalicious
-    >>> from folkmoot.adversaries.interface import handed_in
-    >>> from folkmoot import aggregate
-    >>> votes = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1], [1, 1, 1]])
-    >>> aggregate(votes).decision
-    array([1, 1, 1])
-    >>> malicious = {3: PerfectlyMalicious(), 4: PerfectlyMalicious()}
-    >>> aggregate(handed_in(votes, malicious, truth=[1, 1, 1], classes=2)).decision
-    array([0, 0, 0])
+    ``votes`` (participant, input): The answers of all models: classes, -1 for none. ``truth`` (input,): The
+    right classes, for adversaries that must know them. ``keys`` (input,): The draws of an input depend on
+    its key instead of its place.
     """
     result = votes.copy()
     inputs = votes.shape[1]
@@ -238,29 +146,11 @@ class NumbersSeen:
 
     It is omniscient, the worst case of Dolev et al. (1986): it knows all honest numbers before it chooses its
     own. All participants hold one table, so it gives everybody the same number.
-
-    Parameters
-    ----------
-    honest : ndarray of float, shape (honest, input, output)
-        The numbers of all honest participants, NaN for none.
-    own : ndarray of float, shape (input, output)
-        What its own model answers.
-    draw : ndarray of float, shape (input, output)
-        Uniform over [0, 1), drawn by the seed for this adversary alone.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from folkmoot.adversaries.interface import NumbersSeen
-    >>> honest = np.array([[[1.0]], [[3.0]], [[np.nan]]])
-    >>> seen = NumbersSeen(honest, own=np.array([[2.0]]), draw=np.array([[0.5]]))
-    >>> seen.low, seen.high
-    (array([[1.]]), array([[3.]]))
     """
 
-    honest: Floats
-    own: Floats
-    draw: Floats
+    honest: Floats  # (honest, input, output): the numbers of all honest participants, NaN for none
+    own: Floats  # (input, output): what its own model answers
+    draw: Floats  # (input, output): uniform over [0, 1), drawn by the seed for this adversary alone
 
     @property
     def low(self) -> Floats:
@@ -277,19 +167,6 @@ class NumberAdversary(ABC):
     """A malicious behaviour in numbers. Subclasses say what they know, and give a pure answer.
 
     ``NUMBER_ATTACKS`` has them by name.
-
-    Examples
-    --------
-    A behaviour of your own: the opposite of what its model says.
-
-    >>> import numpy as np
-    >>> from folkmoot.adversaries.interface import NumberAdversary, numbers_handed_in
-    >>> class Opposite(NumberAdversary):
-    ...     def answer_number(self, seen):
-    ...         return -seen.own
-    >>> values = np.array([[[1.0]], [[2.0]], [[3.0]]])
-    >>> numbers_handed_in(values, {2: Opposite()})[:, 0, 0]
-    array([ 1.,  2., -3.])
     """
 
     knows: ClassVar[Knows] = Knows.NOTHING
@@ -306,32 +183,7 @@ class NumberAdversary(ABC):
 def numbers_handed_in(values: Floats, adversaries: Mapping[int, NumberAdversary], *, seed: int = 0) -> Floats:
     """The numbers that everybody receives, adversaries' rows as they choose; NaN for none.
 
-    Parameters
-    ----------
-    values : ndarray of float, shape (participant, input, output)
-        The answers of all models.
-    adversaries : mapping of int to NumberAdversary
-        The malicious participants by number.
-    seed : int, default 0
-        Seeds the draws of adversaries.
-
-    Returns
-    -------
-    ndarray of float, shape (participant, input, output)
-        The numbers with the rows of the adversaries replaced.
-
-    Examples
-    --------
-    One adversary of four moves a mean as far as it likes, but a median only within the honest numbers:
-
-    >>> import numpy as np
-    >>> from folkmoot.adversaries import FarAway
-    >>> from folkmoot.adversaries.interface import numbers_handed_in
-    >>> from folkmoot.aggregation import Mean, Median
-    >>> values = np.array([[[1.0]], [[2.0]], [[3.0]], [[2.0]]])
-    >>> sent = numbers_handed_in(values, {3: FarAway()})
-    >>> print(Mean().combine(sent[:, 0]), Median().combine(sent[:, 0]))
-    [250002.25] [2.5]
+    ``values`` (participant, input, output): The answers of all models.
     """
     honest = np.delete(values, list(adversaries), axis=0)
     sent = values.copy()

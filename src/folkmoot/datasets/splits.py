@@ -81,24 +81,7 @@ class Split:
 def split_by_group(groups: npt.ArrayLike) -> Split:
     """Split rows as the data come: one participant for each different value of ``groups``.
 
-    Parameters
-    ----------
-    groups : array-like, shape (row,)
-        The participant of each row, by number or name.
-
-    Returns
-    -------
-    Split
-        The participant of each row, with participants in sorted order.
-
-    Examples
-    --------
-    >>> from folkmoot.datasets.splits import split_by_group
-    >>> split = split_by_group(["north", "south", "north"])
-    >>> split.names
-    array(['north', 'south'], dtype='<U5')
-    >>> list(split)
-    [array([0, 2]), array([1])]
+    ``groups`` (row,): The participant of each row, by number or name.
     """
     whose = _column("groups", groups)
     names, position = np.unique(whose, return_inverse=True)

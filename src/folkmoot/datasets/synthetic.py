@@ -93,32 +93,7 @@ def group_votes(
 ) -> SyntheticVotes:
     """Draw the votes of performance groups: participants of the same accuracy within each group.
 
-    Parameters
-    ----------
-    groups : sequence of (int, float)
-        ``[(n1, p1), (n2, p2), ...]``: n1 participants of accuracy p1, then n2 of accuracy p2, and so on.
-    inputs : int
-        The number of inputs that they vote on.
-    seed : int, default 0
-        The same seed gives the same votes.
-    classes : int, default 2
-        The number of classes.
-    truth : array-like of int, shape (input,), optional
-        The right class of each input. Default: as in ``homogeneous_votes``.
-
-    Returns
-    -------
-    SyntheticVotes
-        ``votes``, ``truth`` and ``accuracies``.
-
-    Examples
-    --------
-    >>> from folkmoot.datasets.synthetic import group_votes
-    >>> votes, truth, accuracies = group_votes([(2, 0.9), (1, 0.6)], inputs=1000)
-    >>> accuracies
-    array([0.9, 0.9, 0.6])
-    >>> (votes == truth).mean(axis=1).round(2)
-    array([0.9 , 0.9 , 0.62])
+    ``truth`` (input,): The right class of each input. Default: as in ``homogeneous_votes``.
     """
     if not groups:
         raise ValueError("groups must hold at least one pair (n, p): got none")

@@ -43,39 +43,9 @@ def reports(
 
     The score of the consensus is ``moot.score``.
 
-    Parameters
-    ----------
-    moot : ConsensusClassifier or ConsensusRegressor
-        The fitted estimator.
-    X : array-like, sparse matrix or data frame, shape (input, feature)
-        The inputs.
-    y : array-like, shape (input,) or (input, output)
-        The truth. For labels that nobody has learnt, all answers are wrong.
-    adversaries : sequence, default (None,)
-        Experiments: None for nobody, a number of participants that lie (drawn by ``random_state``; those of a
-        small number also lie in a larger one), or a mapping of participants to adversaries.
-    groups : array-like, shape (input,), optional
-        The participant of each input, for ``Report.joining``: each alone and together on its inputs.
-    scoring : str, sequence of str, or mapping of str to scorer, optional
-        Further scores, by scikit-learn's names.
-    stacking : bool, default True
-        Whether to add a model stacked on the truth of these inputs.
-
-    Yields
-    ------
-    Report
-        One for each of ``adversaries``.
-
-    Examples
-    --------
-    >>> from folkmoot.datasets import load_digits_moot
-    >>> from folkmoot import ConsensusClassifier
-    >>> from folkmoot.learning.reporting import reports
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> data = load_digits_moot(n_participants=8)
-    >>> moot = ConsensusClassifier([GaussianNB()], random_state=0).fit(data.X, data.y, data.groups)
-    >>> [len(each.malicious) for each in reports(moot, data.X_test, data.y_test, [None, 2], stacking=False)]
-    [0, 2]
+    ``X`` (input, feature): The inputs. ``y`` (input,) or (input, output): The truth. For labels that nobody
+    has learnt, all answers are wrong. ``groups`` (input,): The participant of each input, for
+    ``Report.joining``: each alone and together on its inputs.
     """
     moot._check_fitted()
     moot._check_parameters()

@@ -23,54 +23,23 @@ class Analysis:
     """The analysis of a system of quorum sets.
 
     Lists are None where the search was not finished in time.
-
-    Parameters
-    ----------
-    nodes : int
-        The number of nodes.
-    in_quorums : int
-        How many of them are in some quorum; the others can never decide.
-    searched : int
-        How many had to be searched: those who name each other in a row and hold a quorum.
-    quorum_intersection : bool or None
-        Whether every two quorums share somebody.
-    disjoint : pair of frozenset, or None
-        Two quorums that share nobody, if there are such.
-    minimal_quorums, blocking_sets, splitting_sets : list of frozenset, or None
-        All minimal ones, the smallest first.
-    misstating_sets : list of frozenset, or None
-        Sets no larger than the smallest splitting set that hold none. They split the others all the same if
-        they lie about their own quorum sets as well.
-    top_tier : frozenset or None
-        Nodes in some minimal quorum.
-    advice : list of str
-        Advice, in words; each change was tried out on the system.
-    seconds : float
-        The time it took, in seconds.
-
-    Examples
-    --------
-    >>> from folkmoot.outlook import QuorumSet
-    >>> from folkmoot.outlook.analysis import analyse
-    >>> from folkmoot.outlook.system import QuorumSystem
-    >>> pairs = {name: QuorumSet(2, pair) for pair in (("ada", "bo"), ("cy", "di")) for name in pair}
-    >>> found = analyse(QuorumSystem(pairs))
-    >>> found.quorum_intersection, [sorted(quorum) for quorum in found.disjoint]
-    (False, [['ada', 'bo'], ['cy', 'di']])
     """
 
-    nodes: int
-    in_quorums: int
-    searched: int
-    quorum_intersection: bool | None
-    disjoint: tuple[Nodes, Nodes] | None
+    nodes: int  # the number of nodes
+    in_quorums: int  # how many of them are in some quorum; the others can never decide
+    searched: int  # how many had to be searched: those who name each other in a row and hold a quorum
+    quorum_intersection: bool | None  # whether every two quorums share somebody
+    disjoint: tuple[Nodes, Nodes] | None  # two quorums that share nobody, if there are such
     minimal_quorums: list[Nodes] | None
     blocking_sets: list[Nodes] | None
     splitting_sets: list[Nodes] | None
+    # Sets no larger than the smallest splitting set that hold none. They split the others all the same if
+    # they lie about their own quorum sets as well.
     misstating_sets: list[Nodes] | None
-    top_tier: Nodes | None
+    top_tier: Nodes | None  # nodes in some minimal quorum
+    # Advice, in words; each change was tried out on the system.
     advice: list[str] = field(default_factory=list)
-    seconds: float = 0.0
+    seconds: float = 0.0  # the time it took, in seconds
 
     @property
     def finished(self) -> bool:
@@ -104,32 +73,7 @@ class Analysis:
 def analyse(
     system: QuorumSystem, *, seconds: float | None = 60.0, title: Callable[[str], str] = str
 ) -> Analysis:
-    """Find out whether all quorums intersect, whose absence stops them and whose lies split them.
-
-    Parameters
-    ----------
-    system : QuorumSystem
-        The nodes and their sets.
-    seconds : float, optional
-        How long all searches may take together; what is not finished is None in the result.
-    title : callable
-        The title of a node in advice, by its name here.
-
-    Returns
-    -------
-    Analysis
-        The findings, and advice.
-
-    Examples
-    --------
-    >>> from folkmoot.outlook import QuorumSet
-    >>> from folkmoot.outlook.analysis import analyse
-    >>> from folkmoot.outlook.system import QuorumSystem
-    >>> five = QuorumSet(4, ["ada", "bo", "cy", "di", "ed"])
-    >>> found = analyse(QuorumSystem(dict.fromkeys(five.members, five)))
-    >>> found.quorum_intersection, len(found.blocking_sets[0]), len(found.splitting_sets[0])
-    (True, 2, 3)
-    """
+    """Find out whether all quorums intersect, whose absence stops them and whose lies split them."""
     began = time.monotonic()
     alive = system.greatest_quorum()
     if not alive:

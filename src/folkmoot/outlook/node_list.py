@@ -18,40 +18,16 @@ MOST_NODES: Final = 10_000  # who names whom takes that squared
 
 @dataclass(frozen=True)
 class NodeList:
-    """Nodes with their quorum sets, as a public list has them.
+    """Nodes with their quorum sets, as a public list has them."""
 
-    Parameters
-    ----------
-    quorum_sets : dict from str to QuorumSet or None
-        By public key; None where the list has none.
-    names : dict from str to str
-        By public key; "" where the list has none.
-    titles : dict from str to str
-        A title for each key: its name if no other node has it, else the beginning of the key.
-    notes : dict from str to int
-        How many nodes have no quorum set, how many have one that nobody can satisfy, how many validators are
-        named and have no entry, how many nodes do not name themselves, how many are not active.
-    active_only : bool
-        Whether nodes that are not active are taken as validators without an entry.
-
-    Examples
-    --------
-    >>> from folkmoot.outlook.node_list import NodeList
-    >>> listed = NodeList.from_list([
-    ...     {"publicKey": "GA", "name": "ada", "quorumSet": {"threshold": 2, "validators": ["GA", "GB"]}},
-    ...     {"publicKey": "GB", "name": "bo", "quorumSet": {"threshold": 1, "validators": ["GA", "GX"]}},
-    ... ])
-    >>> listed.notes["validators_without_entry"], listed.notes["not_in_own_set"]
-    (1, 1)
-    >>> sorted(listed.title(key) for key in listed.system().greatest_quorum())
-    ['ada', 'bo']
-    """
-
-    quorum_sets: dict[str, QuorumSet | None]
-    names: dict[str, str]
+    quorum_sets: dict[str, QuorumSet | None]  # by public key; None where the list has none
+    names: dict[str, str]  # by public key; "" where the list has none
+    # A title for each key: its name if no other node has it, else the beginning of the key.
     titles: dict[str, str]
+    # How many nodes have no quorum set, how many have one that nobody can satisfy, how many validators are
+    # named and have no entry, how many nodes do not name themselves, how many are not active.
     notes: dict[str, int]
-    active_only: bool = False
+    active_only: bool = False  # whether nodes that are not active are taken as validators without an entry
 
     @classmethod
     def from_list(cls, entries: object, *, active_only: bool = False) -> NodeList:
@@ -92,31 +68,7 @@ class NodeList:
 
 
 def read_nodes(path: str | Path, *, active_only: bool = False) -> NodeList:
-    """Read such a list from a file.
-
-    Parameters
-    ----------
-    path : str or Path
-        JSON, a list of nodes.
-    active_only : bool
-        Take nodes that are not active as if they had no entry.
-
-    Returns
-    -------
-    NodeList
-        The nodes, and what is odd about the list.
-
-    Examples
-    --------
-    >>> import json, tempfile
-    >>> from pathlib import Path
-    >>> from folkmoot.outlook.node_list import read_nodes
-    >>> file = Path(tempfile.mkdtemp()) / "nodes.json"
-    >>> node = {"publicKey": "GA", "quorumSet": {"threshold": 1, "validators": ["GA"]}}
-    >>> _ = file.write_text(json.dumps([node]))
-    >>> print(read_nodes(file).quorum_sets["GA"])
-    1 of GA
-    """
+    """Read such a list from a file."""
     try:
         entries = json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=_once)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:

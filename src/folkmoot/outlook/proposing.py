@@ -23,26 +23,8 @@ def propose(
     equals those who come first are taken. Whether the sets intersect is another question: ``analyse`` says
     it.
 
-    Parameters
-    ----------
-    trust : array of float, shape (participant, peer) or (peer,)
-        The trust of each in each, such as weights, or one record for all, such as accuracies.
-    names : sequence of str, optional
-        Their names; by default "0", "1", and so on.
-    most : int
-        The most that a set names.
-
-    Returns
-    -------
-    dict from str to QuorumSet
-        By name.
-
-    Examples
-    --------
-    >>> from folkmoot.outlook.proposing import propose
-    >>> sets = propose([0.9, 0.8, 0.7, 0.6], ["ada", "bo", "cy", "di"], most=3)
-    >>> print(sets["ada"], "|", sets["di"])
-    2 of ada, bo, cy | 2 of di, ada, bo
+    ``trust`` (participant, peer) or (peer,): The trust of each in each, such as weights, or one record for
+    all, such as accuracies.
     """
     checks.integer("most", most, least=1)
     weights = np.asarray(trust, float)

@@ -19,20 +19,7 @@ from folkmoot.outlook.bits import Bits, counting, named, places
 
 
 class NotFinishedError(TimeoutError):
-    """The search took longer than it was given; what it had not yet looked at may hold anything.
-
-    Examples
-    --------
-    >>> from folkmoot.outlook import QuorumSet
-    >>> from folkmoot.outlook.system import QuorumSystem
-    >>> from folkmoot.outlook.search import NotFinishedError
-    >>> half = QuorumSet(8, [str(i) for i in range(15)])
-    >>> try:
-    ...     QuorumSystem(dict.fromkeys(half.members, half)).minimal_quorums(seconds=0)
-    ... except NotFinishedError as error:
-    ...     print(error)
-    not finished in 0 s; give it more time
-    """
+    """The search took longer than it was given; what it had not yet looked at may hold anything."""
 
 
 @dataclass

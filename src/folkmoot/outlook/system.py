@@ -16,30 +16,6 @@ class QuorumSystem:
     A *quorum* is a set of nodes, not empty, that satisfies the quorum set of each of its members: they can
     decide by themselves. All functions that search take ``seconds`` and raise
     ``TimeoutError`` when these are over.
-
-    Parameters
-    ----------
-    quorum_sets : mapping from str to QuorumSet or None
-        By name. A node without a set is in no quorum. A node that is named in a set and has no entry never
-        answers; no threshold is lowered for it.
-
-    Examples
-    --------
-    Three nodes that listen to any two of the three:
-
-    >>> from folkmoot.outlook import QuorumSet
-    >>> from folkmoot.outlook.system import QuorumSystem
-    >>> two = QuorumSet(2, ["ada", "bo", "cy"])
-    >>> moot = QuorumSystem({"ada": two, "bo": two, "cy": two})
-    >>> [sorted(quorum) for quorum in moot.minimal_quorums()]
-    [['ada', 'bo'], ['ada', 'cy'], ['bo', 'cy']]
-    >>> moot.disjoint_quorums() is None
-    True
-
-    If one of them lies, it may tell the other two different things:
-
-    >>> [sorted(each) for each in moot.minimal_splitting_sets()]
-    [['ada'], ['bo'], ['cy']]
     """
 
     def __init__(self, quorum_sets: Mapping[str, QuorumSet | None]) -> None:

@@ -48,67 +48,17 @@ class Teams(Protocol):
 
 
 class Verdict(NamedTuple):
-    """The chances that a group decides right, decides wrong, or not at all.
+    """The chances that a group decides right, decides wrong, or not at all."""
 
-    Parameters
-    ----------
-    right : float
-        All that vote hold the right label in the end.
-    wrong : float
-        They hold the wrong one.
-    none : float
-        Neither: nobody can be turned, and there is no majority; or nobody has a vote.
-
-    Examples
-    --------
-    >>> from folkmoot import Slush
-    >>> from folkmoot.outlook import Hierarchy
-    >>> from folkmoot.theory.teams import hierarchy_verdict
-    >>> teams = [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
-    >>> verdict = hierarchy_verdict(Hierarchy(teams, Slush(2, 2), Slush(2, 2)), p=0.7)
-    >>> round(verdict.right, 4), round(verdict.wrong, 4)
-    (0.8802, 0.1198)
-    """
-
-    right: float
-    wrong: float
-    none: float
+    right: float  # all that vote hold the right label in the end
+    wrong: float  # they hold the wrong one
+    none: float  # neither: nobody can be turned, and there is no majority; or nobody has a vote
 
 
 def hierarchy_verdict(protocol: Teams, p: float | npt.ArrayLike) -> Verdict:
     """Compute the exact probabilities of a hierarchy of Slush with two labels, without Byzantine nodes.
 
-    Parameters
-    ----------
-    protocol : Hierarchy
-        The teams by number, with ``Slush`` (one alpha, no weights) at each level, of any depth.
-    p : float or array-like of float, shape (participant,)
-        The accuracy of everybody, or of each.
-
-    Returns
-    -------
-    Verdict
-        The chances that the moot is right, wrong or undecided.
-
-    Raises
-    ------
-    ValueError
-        If a level is not Slush with one alpha, or somebody is in no team.
-
-    Examples
-    --------
-    Twenty-five participants in five teams, and all of them in one Slush that asks as many:
-
-    >>> from folkmoot import Others, Slush
-    >>> from folkmoot.outlook import Hierarchy
-    >>> from folkmoot.theory import SlushChain
-    >>> from folkmoot.theory.teams import hierarchy_verdict
-    >>> teams = [list(range(i, i + 5)) for i in range(0, 25, 5)]
-    >>> rule = Hierarchy(teams, Slush(k=4, alpha=3), Slush(k=4, alpha=3))
-    >>> round(hierarchy_verdict(rule, 0.6).right, 4)
-    0.8131
-    >>> round(SlushChain(25, k=4, alpha=3, sampling=Others()).accuracy(0.6), 4)
-    0.7891
+    ``p`` (participant,): The accuracy of everybody, or of each.
     """
     n = sum(len(members) for members in protocol.members)
     protocol.check(n)
