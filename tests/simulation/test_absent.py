@@ -22,7 +22,6 @@ from folkmoot.adversaries import ConstantClass, PerfectlyMalicious, Silent
 from folkmoot.adversaries.behaviours import Copycat, PerfectlyFaulty, RandomClass, Stalling, Steadfast
 from folkmoot.adversaries.interface import Adversary, Sees
 from folkmoot.protocols.snow import SnowProtocol
-from folkmoot.simulation.engine import deliberate_among
 from folkmoot.votes import Votes
 
 N, INPUTS = 14, 120
@@ -211,25 +210,6 @@ def test_missing_is_one_of_two() -> None:
         deliberate(VOTES, Slush(4, 3), missing="absent", adversaries={3: Copycat(4), 4: Silent()})
 
 
-def test_whoever_is_not_there_is_absent_throughout() -> None:
-    there = [i for i in range(N) if i not in (2, 8, 11)]
-    votes = VOTES.copy()
-    votes[[2, 8, 11]] = -1
-    for liars in ({}, LIARS["copycats"], LIARS["by number"]):
-        among = deliberate_among(
-            there, VOTES, Slush(6, 5), adversaries=liars, missing="absent", record=True, classes=3
-        )
-        whole = deliberate(votes, Slush(6, 5), adversaries=liars, missing="absent", record=True, classes=3)
-        assert np.array_equal(among.decisions, whole.decisions)
-        assert np.array_equal(among.decision, whole.decision)
-        assert among.honest.tolist() == [i in there and i not in liars for i in range(N)]
-        assert among.turns(0).changes == whole.turns(0).changes
-    with pytest.raises(ValueError, match="Copycat follows participant 2, which cannot answer"):
-        deliberate_among(there, VOTES, Slush(6, 5), adversaries={3: Copycat(2)}, missing="absent")
-
-
-def test_a_recorded_talk_of_some_can_be_pickled() -> None:
-    outcome = deliberate_among(
-        [0, 2, 3, 4], np.array([[0], [1], [0], [1], [0]]), Slush(3, 2), adversaries={}, record=True
-    )
+def test_a_recorded_run_can_be_pickled() -> None:
+    outcome = deliberate([[0], [1], [0], [1], [0]], Slush(3, 2), record=True)
     assert pickle.loads(pickle.dumps(outcome)).turns(0).changes == outcome.turns(0).changes  # noqa: S301

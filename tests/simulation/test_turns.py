@@ -5,7 +5,6 @@ The rules are those of ``support.oracles.simulation``, a second implementation t
 
 from __future__ import annotations
 
-import pickle
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -21,7 +20,6 @@ from folkmoot.adversaries.behaviours import Copycat, Equivocating, RandomClass, 
 from folkmoot.adversaries.interface import handed_in
 from folkmoot.outcome import Change, Outcome, Schedule
 from folkmoot.protocols.snow import SnowProtocol
-from folkmoot.simulation.engine import deliberate_among
 from support.oracles import simulation as oracle
 
 # Participants without a vote ask and are asked, as in the paper.
@@ -184,22 +182,6 @@ def test_an_input_on_which_nobody_talks_has_no_turns() -> None:
     for i in range(2):
         assert list(outcome.turns(i)) == [] == outcome.turns(i).changes
         assert outcome.query(i)[0].tolist() == [0, 0, 0]
-
-
-def test_among_some_of_the_participants() -> None:
-    there = [1, 3, 4, 5, 8, 10, 11]
-    liars = {3: Copycat(target=8), 10: Silent()}
-    full = np.maximum(VOTES, 0)
-    outcome = deliberate_among(
-        there, full, Slush(5, 3), adversaries=liars, truth=TRUTH, rounds=8, record=True, classes=CLASSES
-    )
-    for i in range(INPUTS):
-        assert_decided(outcome, i, follow(outcome, i, full[:, i], Slush(5, 3), liars=liars, there=there))
-    assert outcome.votes is not None
-    rest = [p for p in range(N) if p not in liars]
-    np.testing.assert_array_equal(outcome.votes[rest], full[rest])
-    assert set(outcome.malicious) == {3, 10}
-    assert pickle.loads(pickle.dumps(outcome)).turns(0)[0] == outcome.turns(0)[0]  # noqa: S301
 
 
 def test_how_it_was_played() -> None:

@@ -21,7 +21,7 @@ from folkmoot.protocols.slush import Slush
 from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.protocols.thresholds import StrongConfidence
 from folkmoot.simulation.council import Council
-from folkmoot.simulation.engine import deliberate_among
+from folkmoot.simulation.engine import deliberate
 from folkmoot.votes import NO_VOTE, Votes, vote_keys
 
 ROUNDS: Final = 50  # at most; in a round each honest participant asks once, on average
@@ -103,9 +103,7 @@ class SnowRounds:
         """Deliberate."""
         malicious = {i: adversary for i, adversary in (adversaries or {}).items() if i not in votes.faults}
         seen = handed_in(votes.table, malicious, truth, classes, seed=self.seed) if malicious else votes.table
-        there = [i for i in range(len(votes.table)) if i not in votes.faults]
-        outcome = deliberate_among(
-            there,
+        outcome = deliberate(
             votes.table,
             self.among(seen),
             adversaries=malicious,
@@ -114,7 +112,6 @@ class SnowRounds:
             keys=vote_keys(votes.table),
             rounds=ROUNDS,
             seed=self.seed,
-            missing="present",
             repeats=repeats,
             record=record,
         )

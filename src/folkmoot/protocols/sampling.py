@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -59,10 +59,6 @@ class Everyone:
         """There are at least k of the n participants to ask."""
         self.peer_count(n, k)
 
-    def restricted(self, participants: Sequence[int]) -> Self:  # noqa: ARG002
-        """The same law among some of the participants."""
-        return self
-
 
 @dataclass(frozen=True)
 class Others:
@@ -93,10 +89,6 @@ class Others:
     def check(self, n: int, k: int) -> None:
         """There are at least k others of the n participants."""
         self.peer_count(n, k)
-
-    def restricted(self, participants: Sequence[int]) -> Self:  # noqa: ARG002
-        """The same law among some of the participants."""
-        return self
 
 
 def log_tail(population: int, k: int, counts: Bools, marked: Ints) -> Floats:
@@ -242,14 +234,6 @@ class Neighbours:
                 f"every node must have at least {{k=}} neighbours: node {node} has {degrees[node]}",
                 k=k,
             )
-
-    def restricted(self, participants: Sequence[int]) -> Neighbours:
-        """The graph among some of the participants; the others are gone, with their edges."""
-        place = {int(participant): i for i, participant in enumerate(participants)}
-        rows = [self.peers[self.starts[i] : self.starts[i + 1]].tolist() for i in participants]
-        result = Neighbours.__new__(Neighbours)
-        result._lay_out([sorted(place[peer] for peer in row if peer in place) for row in rows])
-        return result
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Neighbours):

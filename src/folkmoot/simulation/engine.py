@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -19,9 +19,9 @@ from folkmoot.outcome import Batch, Outcome, RunsItself, Schedule
 from folkmoot.protocols.sampling import Sampling
 from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.simulation.council import Council
-from folkmoot.simulation.run import SnowRun, play
+from folkmoot.simulation.run import play
 from folkmoot.simulation.setting import Device, Options, Setting
-from folkmoot.votes import NO_VOTE, Missing, Votes
+from folkmoot.votes import Missing
 
 
 def deliberate(
@@ -227,75 +227,3 @@ def _refuse(protocol: object, **given: bool) -> None:
         raise ValueError(
             f"{type(protocol).__name__} takes no {option}: it is for Slush, Snowflake and Snowball"
         )
-
-
-def deliberate_among(
-    there: Sequence[int],
-    votes: Votes,
-    protocol: SnowProtocol[Any],
-    *,
-    adversaries: Mapping[int, Adversary],
-    sampling: Sampling | None = None,
-    **options: Any,
-) -> Outcome:
-    """``deliberate`` among the participants ``there``, the protocol scaled to their number, if it can be.
-
-    The others are left out: in the outcome they have no class and do not count as honest.
-    Participants keep their numbers, in ``adversaries``, in ``sampling`` and in the outcome. ``options`` are
-    ``deliberate``'s.
-    """
-    place = {int(participant): i for i, participant in enumerate(there)}
-    if len(place) < 2:
-        raise ValueError(f"at least two participants must be able to answer: got {len(place)}")
-    rows = list(place)
-    moved = {place[i]: _moved(adversary, place) for i, adversary in adversaries.items() if i in place}
-    if options.get("missing") == "absent" and (votes[rows] == NO_VOTE).any():
-        return _absent_too(rows, votes, protocol, adversaries, sampling, options)
-    outcome = deliberate(
-        votes[rows],
-        protocol.restricted(rows).scaled(len(rows)),
-        adversaries=moved,
-        sampling=None if sampling is None else sampling.restricted(rows),
-        **options,
-    )
-    return outcome if len(rows) == len(votes) else _among_all(outcome, rows, votes, adversaries)
-
-
-def _absent_too(
-    there: list[int],
-    votes: Votes,
-    protocol: SnowProtocol[Any],
-    adversaries: Mapping[int, Adversary],
-    sampling: Sampling | None,
-    options: dict[str, Any],
-) -> Outcome:
-    """Participants not in ``there`` are absent on every input, others on some: one scaling for both."""
-    cast = np.full_like(votes, NO_VOTE)
-    cast[there] = votes[there]
-    outcome = deliberate(cast, protocol, adversaries=adversaries, sampling=sampling, **options)
-    return replace(outcome, honest=outcome.honest & np.isin(np.arange(len(votes)), there))
-
-
-def _among_all(
-    outcome: Outcome, there: list[int], votes: Votes, adversaries: Mapping[int, Adversary]
-) -> Outcome:
-    """The outcome under the participants' own numbers."""
-    held, participants = outcome.decisions, len(votes)
-    decisions = np.full((*held.shape[:-2], participants, held.shape[-1]), NO_VOTE, dtype=np.int8)
-    decisions[..., there, :] = held
-    honest = np.zeros(participants, dtype=np.bool_)
-    honest[there] = outcome.honest
-    run = outcome.run
-    if isinstance(run, SnowRun):
-        mine = {i: adversary for i, adversary in adversaries.items() if i in there}
-        run = replace(run, there=np.array(there), cast=votes, adversaries=mine)
-    return replace(outcome, decisions=decisions, honest=honest, run=run)
-
-
-def _moved(adversary: Adversary, place: dict[int, int]) -> Adversary:
-    """The adversary; if it follows somebody, by the new number of that participant."""
-    if adversary.follows is not None and adversary.follows not in place:
-        raise ValueError(
-            f"{type(adversary).__name__} follows participant {adversary.follows}, which cannot answer"
-        )
-    return adversary.renumbered(place)

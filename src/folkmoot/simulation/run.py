@@ -43,14 +43,12 @@ def _outcome(setting: Setting, options: Options, missing: Missing, progress: Pro
 
 @dataclass(frozen=True, eq=False)
 class SnowRun:
-    """A run that can be run again. If only some participants took part, ``setting`` numbers these anew."""
+    """A run that can be run again."""
 
     setting: Setting
     options: Options
     missing: Missing
     adversaries: Mapping[int, Adversary]
-    there: Ints | None = None  # (place,): the participants of the setting, by their own numbers; None: all
-    cast: Votes | None = None  # (participant, input): first votes of all, where the setting has others
 
     @property
     def protocol(self) -> Any:
@@ -71,23 +69,16 @@ class SnowRun:
     def votes(self) -> Votes:
         """(participant, input): the first votes as handed in."""
         own = self.setting
-        seen = handed_in(
+        return handed_in(
             own.votes, own.adversaries, own.truth, own.classes, missing=self.missing, seed=self.seed,
             keys=self.options.keys,
         )  # fmt: skip
-        if self.there is None or self.cast is None:
-            return seen
-        whole = self.cast.copy()  # first votes of participants that did not take part
-        whole[self.there] = seen
-        return whole
 
     @property
     def weights(self) -> Floats | None:
         """(participant,): what an answer weighs; None if all weigh the same."""
-        own = self.setting
-        if own.protocol.weights is not None:
-            return np.asarray(self._of_all(np.array(own.protocol.weights)))
-        return None
+        weights = self.setting.protocol.weights
+        return None if weights is None else np.array(weights)
 
     def query(self, i: int) -> tuple[Ints, Ints]:
         """k and alpha of each participant on input i."""
@@ -98,7 +89,7 @@ class SnowRun:
             asking = seats[own.order[: int(own.honest.sum())]]
             size[asking], alpha[asking] = own.peer_lists.size, own.peer_lists.alpha
             alpha[size == 0] = 0
-        return self._of_all(size), self._of_all(alpha)
+        return size, alpha
 
     def turns(self, i: int, repetition: int) -> Turns:
         """The queries on input i."""
@@ -108,8 +99,7 @@ class SnowRun:
         options, place = self.options, i
         if own is not self.setting:
             options, place = replace(options, keys=options.keys[[i]]), 0
-        turns = noted_turns(own, options, place, repetition).renumbered(seats)
-        return turns if self.there is None else turns.renumbered(self.there)
+        return noted_turns(own, options, place, repetition).renumbered(seats)
 
     def decided(self, i: int, votes: Votes, times: int, seed: int) -> Ints:
         """(variant, time): decisions on input i if these (participant, variant) are the first votes.
@@ -117,11 +107,10 @@ class SnowRun:
         Adversaries keep their votes.
         """
         own = self.setting
-        mine = votes if self.there is None else votes[self.there]
         variants, answers = votes.shape[1], own.malicious
         alone = replace(
             own,
-            votes=np.where(own.honest[:, None], mine, own.votes[:, [i]]),
+            votes=np.where(own.honest[:, None], votes, own.votes[:, [i]]),
             truth=None if own.truth is None else np.repeat(own.truth[i], variants),
             # Answers of adversaries may depend on the input, so they are not tabulated again.
             answers_given=answers._replace(
@@ -145,14 +134,6 @@ class SnowRun:
         if some_are_absent(self.missing, self.setting, self.options):
             return voters_of(self.setting, i)
         return self.setting, np.arange(len(self.setting.votes))
-
-    def _of_all(self, values: Any) -> Any:
-        """(participant,): values of those in the setting, 0 for all others."""
-        if self.there is None or self.cast is None:
-            return values
-        whole = np.zeros(len(self.cast), dtype=values.dtype)
-        whole[self.there] = values
-        return whole
 
 
 def outcome_of(setting: Setting, options: Options, results: Results) -> Outcome:
