@@ -94,9 +94,8 @@ def test_every_plot_of_a_report_takes_axes(plot: str) -> None:
 
 def test_what_cannot_be_drawn_is_said_in_one_line() -> None:
     votes, truth, _ = homogeneous_votes(9, p=0.7, inputs=60, seed=1)
-    with pytest.raises(ValueError, match="a reliability plot needs a council on classes, and their truth"):
+    with pytest.raises(ValueError, match="a reliability plot needs classes, and their truth"):
         compare(votes).plot_reliability()
-    with pytest.raises(ValueError, match="a confusion matrix needs a council on classes"):
-        compare(votes, Slush(5, 3), truth=truth, repeats=1).plot_confusion()
+    assert isinstance(compare(votes, Slush(5, 3), truth=truth, repeats=1).plot_confusion(), Figure)
     with pytest.raises(ValueError, match="n_bins must satisfy n_bins >= 1"):
         compare(votes, truth=truth).plot_reliability(n_bins=0)

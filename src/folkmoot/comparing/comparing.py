@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 import numpy as np
@@ -197,12 +197,15 @@ def report_on(
     honest = np.flatnonzero(main.honest & ~np.isin(np.arange(len(said)), list(wrong)))
     kept = None if holdout is None else _kept(holdout, len(said))
 
-    lines = _single_lines(metric, said, honest, right, judged, called)
-    lines += _central_lines(metric, first, main, right, judged, others, known, kept)
+    scored = _Scored(metric, right, judged)
+    lines = _single_lines(scored, said, honest, called)
+    lines += _central_lines(
+        scored, first, main, _central(main, first, kept) if others is None else others, known
+    )
     if stacking:
-        lines.append(_stacking_line(metric, first, main.classes, right, judged, groups))
+        lines.append(_stacking_line(scored, first, main.classes, groups))
     for name, each in outcomes.items():
-        lines += _agreed_lines(metric, name, each, right, judged, predicted if each is main else None)
+        lines += _agreed_lines(scored, name, each, predicted if each is main else None)
     answer = _one_answer(main) if predicted is None else predicted
 
     same = find_independence(
@@ -365,39 +368,46 @@ def _weights(outcome: Outcome) -> Floats | None:
 # ---- the lines -------------------------------------------------------------------------------
 
 
-def _line(
-    metric: Metric, name: str, each: Floats | None, right: Array | None, judged: Bools, **more: Any
-) -> Line:
-    """A line of per-input scores; ``right`` are the truths of the inputs scored."""
-    if each is None or right is None:
-        return Line(name, None, **more)
-    further = metric.also(each, right[judged])
-    return Line(name, metric.score(each), metric.standard_error(each), scores=further, **more)
+@dataclass(frozen=True, eq=False)
+class _Scored:
+    """The inputs that are scored, and how."""
+
+    metric: Metric
+    right: Array | None  # the truth; None if it is not known of any input
+    judged: Bools  # (input,)
+
+    def each(self, answers: Array) -> Floats:
+        """The scores of answers, input by input."""
+        right = np.asarray(self.right)
+        return self.metric.each(answers[self.judged], right[self.judged])
+
+    def line(self, name: str, answers: Array, each: Floats | None = None, **more: Any) -> Line:
+        """A line of answers; ``each`` are their scores where ties share."""
+        more = {"coverage": float(is_there(answers).mean()), "answers": answers, **more}
+        if self.right is None:
+            return Line(name, None, **more)
+        each = self.each(answers) if each is None else each
+        further = self.metric.also(each, self.right[self.judged])
+        return Line(name, self.metric.score(each), self.metric.standard_error(each), scores=further, **more)
+
+    def mean_line(self, name: str, table: Array, **more: Any) -> Line:
+        """A line of the mean score of several participants."""
+        if self.right is None:
+            return replace(self.line(name, table, **more), answers=None)
+        every = np.stack([self.each(own) for own in table])
+        line = self.line(name, table, every.mean(axis=0), **more)
+        # The mean of errors is no error of mean squares.
+        return replace(line, score=float(np.mean([self.metric.score(one) for one in every])), answers=None)
 
 
-def _coverage(answers: Array) -> float:
-    there = is_there(answers)
-    return float(there.mean())
-
-
-def _single_lines(
-    metric: Metric, said: Array, honest: Ints, right: Array | None, judged: Bools, names: Sequence[str]
-) -> list[Line]:
+def _single_lines(scored: _Scored, said: Array, honest: Ints, names: Sequence[str]) -> list[Line]:
     """The mean and the best of the honest participants; nothing without truth."""
-    if right is None or not honest.size:
+    if scored.right is None or not honest.size:
         return []
-    each = np.stack([metric.each(said[i, judged], right[judged]) for i in honest.tolist()])
-    scores = [metric.score(one) for one in each]
-    best = int(np.argmax(scores) if metric.higher_is_better else np.argmin(scores))
-    # The mean of errors is no error of mean squares: the mean participant has the mean of the scores.
-    usual = _line(metric, MEAN, each.mean(axis=0), right, judged, coverage=_coverage(said[honest]))
-    return [
-        replace(usual, score=float(np.mean(scores))),
-        _line(
-            metric, BEST, each[best], right, judged, coverage=_coverage(said[honest[best]]),
-            note=f"{names[honest[best]]}: known by the truth only", answers=said[honest[best]],
-        ),
-    ]  # fmt: skip
+    scores = [scored.metric.score(scored.each(said[i])) for i in honest.tolist()]
+    best = honest[np.argmax(scores) if scored.metric.higher_is_better else np.argmin(scores)]
+    note = f"{names[best]}: known by the truth only"
+    return [scored.mean_line(MEAN, said[honest]), scored.line(BEST, said[best], note=note)]
 
 
 def _central(outcome: Outcome, first: Array, kept: tuple[Floats, Ints] | None) -> dict[str, Aggregation]:
@@ -415,17 +425,9 @@ def _central(outcome: Outcome, first: Array, kept: tuple[Floats, Ints] | None) -
 
 
 def _central_lines(
-    metric: Metric,
-    first: Array,
-    outcome: Outcome,
-    right: Array | None,
-    judged: Bools,
-    others: Mapping[str, Aggregation] | None,
-    known: Known | None,
-    kept: tuple[Floats, Ints] | None,
+    scored: _Scored, first: Array, outcome: Outcome, rules: Mapping[str, Aggregation], known: Known | None
 ) -> list[Line]:
     """Every rule that sees all votes."""
-    rules = _central(outcome, first, kept) if others is None else others
     besides = Known() if known is None else known
     if outcome.classes and besides.classes is None:
         besides = replace(besides, classes=outcome.classes)
@@ -434,113 +436,76 @@ def _central_lines(
         check_aggregation(rule)
         labels = outcome.classes and "labels" in rule.takes and "probabilities" not in rule.takes
         given = likeliest(first) if labels and first.ndim == 3 else first
-        found = rule.aggregate(given, besides)
-        plain = type(rule) in (Plurality, Mean, Median) or name == "weighted"
-        note = (
-            "by holdout accuracy"
-            if name == "weighted"
-            else ""
-            if plain
-            else f"aggregation={rule_in_words(rule)}"
-        )
-        if note.startswith("aggregation") and not note.endswith(")"):
-            note += "()"
-        lines.append(_answered(metric, name, found, right, judged, note))
+        note = "by holdout accuracy" if name == "weighted" else ""
+        if not note and type(rule) not in (Plurality, Mean, Median):
+            words = rule_in_words(rule)
+            note = f"aggregation={words}" + ("" if words.endswith(")") else "()")
+        lines.append(_answered(scored, name, rule.aggregate(given, besides), note))
     return lines
 
 
-def _answered(
-    metric: Metric, name: str, found: Answers, right: Array | None, judged: Bools, note: str = ""
-) -> Line:
+def _answered(scored: _Scored, name: str, found: Answers, note: str = "") -> Line:
     """The line of an aggregation; tied classes share."""
     ties = 0 if found.tied is None else int(found.tied.any(axis=1).sum())
     each = None
-    if right is not None:
-        if found.choices is None:
-            each = metric.each(found.decision[judged], right[judged])
-        else:
-            each = right_shares(found, np.where(judged, right, NO_VOTE))
-    return _line(
-        metric, name, each, right, judged, coverage=_coverage(found.decision), ties=ties, note=note,
-        answers=found.decision,
-    )  # fmt: skip
+    if scored.right is not None and found.choices is not None:
+        each = right_shares(found, np.where(scored.judged, scored.right, NO_VOTE))
+    return scored.line(name, found.decision, each, ties=ties, note=note)
 
 
-def _agreed_lines(
-    metric: Metric, name: str, outcome: Outcome, right: Array | None, judged: Bools, predicted: Array | None
-) -> list[Line]:
+def _agreed_lines(scored: _Scored, name: str, outcome: Outcome, predicted: Array | None) -> list[Line]:
     """The consensus, and with an own aggregation the mean of the honest final votes beside it."""
     if not isinstance(outcome, CouncilOutcome):
-        return [_rounds_line(metric, name, outcome, right, judged, predicted)]
-    lines = []
-    agreed = _answered(metric, name, outcome.aggregated, right, judged)
+        return [_rounds_line(scored, name, outcome, predicted)]
+    agreed = _answered(scored, name, outcome.aggregated)
     if predicted is not None:
-        each = None if right is None else metric.each(predicted[judged], right[judged])
-        agreed = replace(
-            _line(metric, name, each, right, judged, coverage=_coverage(predicted), ties=agreed.ties),
-            answers=predicted,
-        )
-    if outcome.final is not None:
-        agreed = replace(
-            agreed, note="the plurality of all final votes" if outcome.classes else "their median"
-        )
-        held = outcome.decisions[outcome.judges]
-        each = None
-        scores: list[float] = []
-        if right is not None:
-            every = np.stack([metric.each(votes[judged], right[judged]) for votes in held])
-            each, scores = every.mean(axis=0), [metric.score(one) for one in every]
-        mean = _line(
-            metric, FINAL if name == CONSENSUS else f"{name}: {FINAL}", each, right, judged,
-            coverage=_coverage(held), note="of the honest participants, each by what it believes",
-        )  # fmt: skip
-        lines.append(replace(mean, score=float(np.mean(scores))) if scores else mean)
-    return [*lines, agreed]
+        agreed = scored.line(name, predicted, ties=agreed.ties)
+    if outcome.final is None:
+        return [agreed]
+    mean = scored.mean_line(
+        FINAL if name == CONSENSUS else f"{name}: {FINAL}",
+        outcome.decisions[outcome.judges],
+        note="of the honest participants, each by what it believes",
+    )
+    note = "the plurality of all final votes" if outcome.classes else "their median"
+    return [mean, replace(agreed, note=note)]
 
 
-def _rounds_line(
-    metric: Metric, name: str, outcome: Outcome, right: Array | None, judged: Bools, predicted: Array | None
-) -> Line:
+def _rounds_line(scored: _Scored, name: str, outcome: Outcome, predicted: Array | None) -> Line:
     """The line of a protocol with rounds: the mean over its repetitions."""
     decided = np.atleast_2d(outcome.decision)
     tied = outcome.tied.reshape(*decided.shape, -1)
-    each = None
-    if predicted is not None:
-        each = None if right is None else metric.each(predicted[judged], right[judged])
-    elif right is not None:
-        scored = np.where(judged, right, NO_VOTE)
-        each = right_by_input(decided, scored, tied).reshape(len(decided), -1).mean(axis=0)
     ties = float(tied.any(axis=-1).sum() / len(decided))
-    held = decided if predicted is None else predicted
-    return _line(metric, name, each, right, judged, coverage=_coverage(held), ties=ties, answers=held)
+    if predicted is not None:
+        return scored.line(name, predicted, ties=ties)
+    each = None
+    if scored.right is not None:
+        right = np.where(scored.judged, scored.right, NO_VOTE)
+        each = right_by_input(decided, right, tied).reshape(len(decided), -1).mean(axis=0)
+    return scored.line(name, decided, each, ties=ties)
 
 
-def _stacking_line(
-    metric: Metric, first: Array, classes: int, right: Array | None, judged: Bools, groups: Array | None
-) -> Line:
+def _stacking_line(scored: _Scored, first: Array, classes: int, groups: Array | None) -> Line:
     """What could be learnt from the truth of these inputs: each is answered by what the others teach."""
-    if right is None:
+    if scored.right is None:
         raise ValueError("stacking learns from the truth: give truth=, or stacking=False")
     from folkmoot.comparing.stacking import stacked, stacked_numbers  # scikit-learn, for those who want it
 
-    whose = None if groups is None else np.asarray(groups)[judged]
+    right, there = scored.right[scored.judged], scored.judged
+    whose = None if groups is None else np.asarray(groups)[there]
     note = "learnt from labelled inputs, five-fold" + ("" if whose is None else " by group")
     answers: Array | None
     if classes:
         said = likeliest(first) if first.ndim == 3 else first
-        answers = stacked(said[:, judged], right[judged], classes, 0, groups=whose)
+        answers = stacked(said[:, there], right, classes, 0, groups=whose)
     else:
         shaped = first if first.ndim == 3 else first[:, :, None]
-        answers = stacked_numbers(
-            shaped[:, judged], right[judged].reshape(int(judged.sum()), -1), 0, groups=whose
-        )
-        answers = None if answers is None else answers.reshape(right[judged].shape)
+        answers = stacked_numbers(shaped[:, there], right.reshape(len(right), -1), 0, groups=whose)
     if answers is None:
         few = "inputs of some class" if classes else "inputs"
         return Line("stacking", None, note=f"needs more {few if whose is None else 'groups or ' + few}")
-    return _line(
-        metric, "stacking", metric.each(answers, right[judged]), right, judged, coverage=1.0, note=note
-    )
+    each = scored.metric.each(answers.reshape(right.shape), right)
+    return replace(scored.line("stacking", answers, each, note=note), answers=None)
 
 
 def _certainty(
@@ -554,10 +519,6 @@ def _certainty(
     """Class probabilities for pictures; None without truth, or of numbers."""
     if right is None or not outcome.classes or outcome.classes * int(judged.sum()) > _MOST_LIKELY:
         return None
-    if likely is None:
-        if not isinstance(outcome, CouncilOutcome):
-            return None
-        likely = outcome.aggregated.probabilities(outcome.classes)
-    shares = likely[judged]
+    shares = (outcome.probabilities if likely is None else likely)[judged]
     given = np.where(answer[judged] == NO_VOTE, shares.argmax(axis=1), answer[judged])
     return Certainty(right[judged], given, shares, labels)

@@ -477,7 +477,7 @@ class Report(Printed):
 
     def _sure(self, what: str) -> Certainty:
         if self.certainty is None:
-            raise ValueError(f"{what} needs a council on classes, and their truth: compare(votes, truth=...)")
+            raise ValueError(f"{what} needs classes, and their truth: compare(votes, truth=...)")
         return self.certainty
 
 

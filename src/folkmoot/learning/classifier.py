@@ -569,25 +569,18 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         >>> round(sum(before) / 20, 2), round(sum(after) / 20, 2)
         (0.47, 0.77)
         """
-        tasks = self._rows_kept()
-        X = self._pool(X_unlabelled, tasks)
+        pool = self._pool(X_unlabelled, safe, progress)
         truth = None
         if y is not None:
             truth = self._as_votes(y)
-            check_consistent_length(X, truth)
+            check_consistent_length(pool.X, truth)
         done = improve_labels(
-            self.participants_,
-            tasks,
-            X,
+            pool,
             self.classes_,
-            self._everybody,
             rows=rows,
-            safe=safe,
             seed=self.seed_,
-            prefit=self.prefit,
             adversaries=self._malicious(adversaries),
             truth=truth,
-            progress=progress,
         )
         return self._adopt(done)
 

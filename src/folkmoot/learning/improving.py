@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final, Literal
 
@@ -32,7 +33,7 @@ from folkmoot.learning.participants import (
     measured,
     tell,
 )
-from folkmoot.learning.pseudo_labels import FIRM, AgreedLabels, Footing, OwnRows, agree_on_labels
+from folkmoot.learning.pseudo_labels import FIRM, Footing, OwnRows, agree_on_labels
 from folkmoot.learning.tables import rows_in, rows_of, stacked
 from folkmoot.votes import NO_VOTE, Votes, in_levels
 
@@ -55,147 +56,208 @@ class Improved:
     improvement: Improvement
 
 
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Inputs without labels, and the participants that are to learn from them."""
+
+    X: Any
+    participants: Sequence[Participant]
+    tasks: Sequence[Task]  # their own rows
+    everybody: Everybody
+    prefit: bool  # are own rows new to the models?
+    safe: bool  # may own rows speak against a new model?
+    progress: Progress | None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.safe, (bool, np.bool_)):
+            raise TypeError(f"safe must be True or False: got {self.safe!r}")
+        own = self.tasks[0].X
+        if _kind(self.X) != _kind(own):
+            raise ValueError(
+                f"X_unlabelled must be of the kind that was fitted on, {_kind(own)}: got {_kind(self.X)}"
+            )
+
+    def refitted(
+        self,
+        metric: Metric,
+        agreed: Array,
+        why_not: Sequence[str | None],
+        before: Sequence[Floats],
+        idle: Sequence[float],
+        footings: Sequence[Footing],
+        shown: Sequence[int],
+    ) -> Improved:
+        """Let each fit a new model to its rows and what was agreed on, and keep the old one if it must.
+
+        By participant: ``agreed`` are its answers for the pool, ``why_not`` what speaks against it from the
+        start, ``before`` the scores of its old model on its own rows, ``idle`` that of a model without
+        knowledge, ``footings`` what the answers rest on, ``shown`` how many rows it showed.
+        """
+        everyone = list(zip(self.tasks, self.participants, strict=True))
+        asked = [
+            (*each, self.X, None if why else mine)
+            for each, mine, why in zip(everyone, agreed, why_not, strict=True)
+        ]
+        changes, people = [], []
+        for i, done in enumerate(self.everybody(refit, asked, self.progress)):
+            (task, old), was, why = everyone[i], before[i], why_not[i] or done.fault
+            if why is None and self.safe and done.scores is not None:
+                why = speaks_against(metric, was, done.scores, idle[i], footings[i])
+            score = metric.score(was) if np.isfinite(was).any() else float("nan")
+            became = None if done.scores is None else metric.score(done.scores)
+            changes.append(ModelChange(old.name, len(task.y), shown[i], score, became, why, old.model))
+            people.append(done.participant if why is None else old)
+        tell([f"{each.name} ({each.why})" for each in changes if each.why], "keeps its old model")
+        return Improved(people, Improvement(tuple(changes), agreed.shape[1], agreed, metric is ERROR))
+
+
+# ---- labels ----------------------------------------------------------------------------------------------
+
+
 def improve_labels(
-    participants: Sequence[Participant],
-    tasks: Sequence[Task],
-    X: Any,
+    pool: Pool,
     classes: Array,
-    everybody: Everybody,
     *,
     rows: int | Literal["all"],
-    safe: bool,
     seed: int,
-    prefit: bool,
     adversaries: Mapping[int, Adversary],
     truth: Votes | None,
-    progress: Progress | None,
 ) -> Improved:
-    """Agree on labels for the pool X, and refit every model on its own rows and these."""
+    """Agree on labels for the pool, and refit every model on its own rows and these."""
     check_review(rows, None)
-    check_safe(safe)
     seer = next((i for i, liar in adversaries.items() if Knows.TRUTH in liar.knows), None)
     if truth is None and seer is not None:
+        name, kind = pool.participants[seer].name, type(adversaries[seer]).__name__
         raise ValueError(
-            f"participant {participants[seer].name!r} is {type(adversaries[seer]).__name__}, which must know "
-            "the truth: give y, the right labels of the pool"
+            f"participant {name!r} is {kind}, which must know the truth: give y, the right labels of the pool"
         )
     draw = np.random.default_rng([seed, _STREAM])
-    shown = [places_to_show(task.y, rows, draw) for task in tasks]
-    unseen = _unseen(participants, tasks, classes, everybody, prefit)
-    votes, faults = _handed_in(participants, tasks, shown, unseen, X, classes, everybody)
-    agreed = _agreed(votes, tasks, shown, classes, truth, adversaries, rows_in(X), safe, seed)
-    why_not: list[str | None] = [
+    shown = [places_to_show(task.y, rows, draw) for task in pool.tasks]
+    ends = np.cumsum([0, *(len(own) for own in shown)])
+    places = [np.arange(start, end) for start, end in pairwise(ends)]  # among the inputs that all answer
+    unseen = _unseen(pool, classes)
+    votes, faults = _handed_in(pool, classes, shown, places, unseen)
+    labels = [as_classes(task.y, classes) for task in pool.tasks]
+    own = [
+        OwnRows(at, mine[some], np.bincount(mine, minlength=len(classes)).astype(np.float64))
+        for at, mine, some in zip(places, labels, shown, strict=True)
+    ]
+    right = [each.labels for each in own]
+    rest = np.full(votes.shape[1] - ends[-1], NO_VOTE) if truth is None else truth
+    heard = partial(_with_lies, adversaries=adversaries, truth=np.concatenate([*right, rest]), seed=seed)
+    found = agree_on_labels(votes, own, np.arange(ends[-1], votes.shape[1]), heard, steady=bool(pool.safe))
+    why_not = [
         f"its model cannot answer: {faults[i]}"
         if i in faults
-        else too_few(unseen[i], tasks[i]) or agreed.why_not[i]
-        for i in range(len(tasks))
+        else _too_few(task, unseen[i]) or found.why_not[i]
+        for i, task in enumerate(pool.tasks)
     ]
-    labels = classes[agreed.labels]
-    refitted = _refitted(participants, tasks, X, labels, why_not, everybody, progress)
-    before = [_right(each, task.y, classes) for each, task in zip(unseen, tasks, strict=True)]
-    whys = [
-        judged(ACCURACY, why, done, was, 1 / len(classes), agreed.footing(i) if safe else None)
-        for i, (why, done, was) in enumerate(zip(why_not, refitted, before, strict=True))
-    ]
-    many = [len(own) for own in shown]
-    return _improved(ACCURACY, participants, tasks, labels, refitted, before, whys, many)
+    before = [_right(each, task.y, classes) for each, task in zip(unseen, pool.tasks, strict=True)]
+    idle = [1 / len(classes)] * len(own)
+    footings = [found.footing(i) for i in range(len(own))]
+    many = [len(each) for each in shown]
+    return pool.refitted(ACCURACY, classes[found.labels], why_not, before, idle, footings, many)
 
 
-def _unseen(
-    participants: Sequence[Participant],
-    tasks: Sequence[Task],
-    classes: Array,
-    everybody: Everybody,
-    prefit: bool,
-) -> list[Floats | None]:
+def _unseen(pool: Pool, classes: Array) -> list[Floats | None]:
     """(row, class): what models that have not seen its own rows say of them; None for failures."""
-    if prefit:  # then the rows given to fit are new to the models
-        asked = [(person, task.X, classes) for person, task in zip(participants, tasks, strict=True)]
-        given = everybody(chances_of, asked, None)
-        return [None if isinstance(each, str) else gaps_level(each) for each in given]
-    whole = [
-        (task, person, np.arange(len(task.y)), classes, True)
-        for task, person in zip(tasks, participants, strict=True)
-    ]
-    found: list[Floats | None] = everybody(own_answers, whole, None)
-    return [None if each is None else gaps_level(each) for each in found]
+    everyone = list(zip(pool.tasks, pool.participants, strict=True))
+    if pool.prefit:  # then the rows given to fit are new to the models
+        given = pool.everybody(chances_of, [(person, task.X, classes) for task, person in everyone], None)
+    else:
+        whole = [(*each, np.arange(len(each[0].y)), classes, True) for each in everyone]
+        given = pool.everybody(own_answers, whole, None)
+    return [None if each is None or isinstance(each, str) else gaps_level(each) for each in given]
 
 
 def _handed_in(
-    participants: Sequence[Participant],
-    tasks: Sequence[Task],
-    shown: Sequence[Ints],
-    unseen: Sequence[Floats | None],
-    X: Any,
-    classes: Array,
-    everybody: Everybody,
+    pool: Pool, classes: Array, shown: Sequence[Ints], places: Sequence[Ints], unseen: Sequence[Floats | None]
 ) -> tuple[Floats, dict[int, str]]:
     """(participant, shown row and then input, class): honest answers, 0 for one that fails; and faults."""
-    parts = [rows_of(task.X, own) for task, own in zip(tasks, shown, strict=True) if len(own)]
-    asked = stacked([*parts, X])
-    said = everybody(chances_of, [(person, asked, classes) for person in participants], None)
-    faults = {i: each for i, each in enumerate(said) if isinstance(each, str)}
-    if len(faults) == len(said):
-        raise ValueError(f"no participant can answer; the first, {participants[0].name!r}, says {faults[0]}")
-    tell([f"{participants[i].name} ({why})" for i, why in faults.items()], "predict_proba failed")
-    votes = np.zeros((len(tasks), rows_in(asked), len(classes)))
-    for i, each in enumerate(said):
-        if not isinstance(each, str):
-            votes[i] = in_levels(gaps_level(each))
-    for i, at in enumerate(_places(shown)):
+    parts = [rows_of(task.X, own) for task, own in zip(pool.tasks, shown, strict=True) if len(own)]
+    asked = stacked([*parts, pool.X])
+    given = pool.everybody(chances_of, [(person, asked, classes) for person in pool.participants], None)
+    names = [person.name for person in pool.participants]
+    faults = {i: each for i, each in enumerate(given) if isinstance(each, str)}
+    if len(faults) == len(given):
+        raise ValueError(f"no participant can answer; the first, {names[0]!r}, says {faults[0]}")
+    tell([f"{names[i]} ({why})" for i, why in faults.items()], "predict_proba failed")
+    votes = np.zeros((len(names), rows_in(asked), len(classes)))
+    for i, each in enumerate(given):
         own = unseen[i]
-        votes[i, at] = 0.0 if own is None or i in faults else in_levels(own[shown[i]])
+        if i not in faults:
+            votes[i] = in_levels(gaps_level(each))
+            votes[i, places[i]] = 0.0 if own is None else in_levels(own[shown[i]])
     return votes, faults
 
 
-def _agreed(
-    votes: Floats,
-    tasks: Sequence[Task],
-    shown: Sequence[Ints],
-    labels: Array,
-    truth: Votes | None,
-    liars: Mapping[int, Adversary],
-    inputs: int,
-    safe: bool,
-    seed: int,
-) -> AgreedLabels:
-    classes = len(labels)
-    colours = [as_classes(task.y, labels) for task in tasks]
-    own = [
-        OwnRows(at, mine[some], np.bincount(mine, minlength=classes).astype(np.float64))
-        for at, mine, some in zip(_places(shown), colours, shown, strict=True)
-    ]
-    right = [mine[some] for mine, some in zip(colours, shown, strict=True)]
-    known = np.concatenate([*right, np.full(inputs, NO_VOTE) if truth is None else truth])
-
-    def told(answers: Floats) -> Floats:
-        """Liars say one class of each input, as if they were sure of it, or nothing."""
-        if not liars:
-            return answers
-        named = np.where(answers.any(axis=2), answers.argmax(axis=2), NO_VOTE)
-        said = handed_in(named, dict(liars), known, classes, seed=seed)
-        heard = answers.copy()
-        for i in liars:
-            heard[i] = in_levels(np.eye(classes)[np.maximum(said[i], 0)])
-            heard[i, (said[i] == NO_VOTE) | (said[i] >= classes)] = 0.0
-        return heard
-
-    pool = np.arange(votes.shape[1] - inputs, votes.shape[1])
-    return agree_on_labels(votes, own, pool, told, steady=bool(safe))
+def _with_lies(answers: Floats, *, adversaries: Mapping[int, Adversary], truth: Votes, seed: int) -> Floats:
+    """Liars say one class of each input, as if they were sure of it, or nothing."""
+    if not adversaries:
+        return answers
+    classes = answers.shape[2]
+    named = np.where(answers.any(axis=2), answers.argmax(axis=2), NO_VOTE)
+    lies = handed_in(named, dict(adversaries), truth, classes, seed=seed)
+    heard = answers.copy()
+    for i in adversaries:
+        heard[i] = in_levels(np.eye(classes)[np.maximum(lies[i], 0)])
+        heard[i, (lies[i] == NO_VOTE) | (lies[i] >= classes)] = 0.0
+    return heard
 
 
-def judged(
-    metric: Metric, why_not: str | None, done: Refitted, before: Floats, idle: float, footing: Footing | None
-) -> str | None:
-    """Why a participant keeps its old model, if it does.
+def _too_few(task: Task, unseen: Floats | None) -> str | None:
+    """Why a participant has too few rows to improve its model; None if it has enough."""
+    if len(task.y) < 2:
+        return "it has one row only"
+    return "its model cannot be fitted on some of its rows" if unseen is None else None
 
-    ``before`` are the scores of the old model on own rows, and ``idle`` that of one that knows nothing. Own
-    rows are listened to (``safe``) unless ``footing``, what the answers rest on, is None.
-    """
-    why = why_not or done.fault
-    if why is None and footing is not None and done.scores is not None:
-        return speaks_against(metric, before, done.scores, idle, footing)
-    return why
+
+def _right(unseen: Floats | None, y: Array, classes: Array) -> Floats:
+    """1 for rows that the old model's clones answer right without having seen them."""
+    if unseen is None:
+        return np.zeros(len(y))
+    right = unseen.any(axis=1) & (classes[unseen.argmax(axis=1)] == y)
+    return np.asarray(right, dtype=np.float64)
+
+
+# ---- numbers ---------------------------------------------------------------------------------------------
+
+
+def improve_numbers(pool: Pool, numbers: Floats, faults: Mapping[int, str], shown: int) -> Improved:
+    """Refit every model on its own rows and the numbers (participant, input[, output]) of the pool."""
+    why_not, before = [], []
+    for i, (task, person) in enumerate(zip(pool.tasks, pool.participants, strict=True)):
+        few = "it has one row only" if len(task.y) < 2 else None
+        why_not.append(f"its model cannot answer: {faults[i]}" if i in faults else few)
+        given: Any = (
+            answers_like(person, task.X, task.y)
+            if pool.prefit
+            else own_answers(task, person, np.arange(len(task.y)))
+        )
+        # An old model that cannot be measured is no reason to keep it.
+        failed = given is None or isinstance(given, str)
+        before.append(np.full(len(task.y), np.inf) if failed else ERROR.each(given, task.y))
+    idle = [by_mean(task.y) for task in pool.tasks]
+    many = len(pool.tasks)
+    return pool.refitted(ERROR, numbers, why_not, before, idle, [FIRM] * many, [shown] * many)
+
+
+def agreed_numbers(table: Floats, rule: Any, known: Known) -> Floats:
+    """(participant, input[, output]): the numbers that each fits its model to."""
+    if isinstance(rule, OwnAggregation):
+        return np.asarray(rule.final_votes(table, known).votes)
+    decision = rule.aggregate(table, known).decision
+    return np.broadcast_to(decision, (len(table), *decision.shape)).copy()
+
+
+def by_mean(y: Array) -> float:
+    """The mean squared error that the mean of all other rows has on each."""
+    values = y.reshape(len(y), -1)
+    apart = (values - values.mean(axis=0)) * len(y) / max(len(y) - 1, 1)
+    return float((apart**2).mean())
+
+
+# ---- one participant --------------------------------------------------------------------------------------
 
 
 def speaks_against(
@@ -240,139 +302,6 @@ def speaks_against(
     return None
 
 
-def _refitted(
-    participants: Sequence[Participant],
-    tasks: Sequence[Task],
-    X: Any,
-    agreed: Array,
-    why_not: Sequence[str | None],
-    everybody: Everybody,
-    progress: Progress | None,
-) -> list[Refitted]:
-    """Everybody with a new model, unless something speaks against that from the start."""
-    everyone = zip(tasks, participants, agreed, why_not, strict=True)
-    asked = [(task, person, X, None if why else mine) for task, person, mine, why in everyone]
-    found: list[Refitted] = everybody(refit, asked, progress)
-    return found
-
-
-def _improved(
-    metric: Metric,
-    participants: Sequence[Participant],
-    tasks: Sequence[Task],
-    agreed: Array,
-    refitted: Sequence[Refitted],
-    before: Sequence[Floats],
-    whys: Sequence[str | None],
-    shown: Sequence[int],
-) -> Improved:
-    """The participants as they go on, and the table of what changed."""
-    changes, people = [], []
-    for i, (old, done, why) in enumerate(zip(participants, refitted, whys, strict=True)):
-        was = metric.score(before[i]) if np.isfinite(before[i]).any() else float("nan")
-        became = None if done.scores is None else metric.score(done.scores)
-        changes.append(ModelChange(old.name, len(tasks[i].y), shown[i], was, became, why, old.model))
-        people.append(done.participant if why is None else old)
-    tell([f"{each.name} ({each.why})" for each in changes if each.why], "keeps its old model")
-    return Improved(people, Improvement(tuple(changes), agreed.shape[1], agreed, metric is ERROR))
-
-
-def too_few(unseen: Floats | None, task: Task) -> str | None:
-    """Why a participant has too few rows to improve its model; None if it has enough."""
-    if len(task.y) < 2:
-        return "it has one row only"
-    return "its model cannot be fitted on some of its rows" if unseen is None else None
-
-
-def _right(unseen: Floats | None, y: Array, classes: Array) -> Floats:
-    """1 for rows that the old model's clones answer right without having seen them."""
-    if unseen is None:
-        return np.zeros(len(y))
-    right = unseen.any(axis=1) & (classes[unseen.argmax(axis=1)] == y)
-    return np.asarray(right, dtype=np.float64)
-
-
-def _places(shown: Sequence[Ints]) -> list[Ints]:
-    """Where each one's shown rows are among the inputs that all answer."""
-    ends = np.cumsum([0, *(len(own) for own in shown)])
-    return [np.arange(start, end) for start, end in pairwise(ends)]
-
-
-def improve_numbers(
-    participants: Sequence[Participant],
-    tasks: Sequence[Task],
-    X: Any,
-    numbers: Floats,
-    faults: Mapping[int, str],
-    everybody: Everybody,
-    *,
-    safe: bool,
-    prefit: bool,
-    shown: int,
-    progress: Progress | None,
-) -> Improved:
-    """Refit every model on its own rows and the numbers (participant, input[, output]) of the pool X."""
-    check_safe(safe)
-    why_not = [
-        f"its model cannot answer: {faults[i]}"
-        if i in faults
-        else ("it has one row only" if len(task.y) < 2 else None)
-        for i, task in enumerate(tasks)
-    ]
-    refitted = _refitted(participants, tasks, X, numbers, why_not, everybody, progress)
-    unseen = [
-        answers_like(person, task.X, task.y) if prefit else own_answers(task, person, np.arange(len(task.y)))
-        for person, task in zip(participants, tasks, strict=True)
-    ]
-    # An old model that cannot be measured is no reason to keep it.
-    before = [
-        np.full(len(task.y), np.inf) if said is None or isinstance(said, str) else ERROR.each(said, task.y)
-        for said, task in zip(unseen, tasks, strict=True)
-    ]
-    whys = [
-        judged(ERROR, why, done, was, by_mean(task.y), FIRM if safe else None)
-        for why, done, was, task in zip(why_not, refitted, before, tasks, strict=True)
-    ]
-    return _improved(ERROR, participants, tasks, numbers, refitted, before, whys, [shown] * len(tasks))
-
-
-def agreed_numbers(table: Floats, rule: Any, known: Known) -> Floats:
-    """(participant, input[, output]): the numbers that each fits its model to."""
-    if isinstance(rule, OwnAggregation):
-        return np.asarray(rule.final_votes(table, known).votes)
-    decision = rule.aggregate(table, known).decision
-    return np.broadcast_to(decision, (len(table), *decision.shape)).copy()
-
-
-def by_mean(y: Array) -> float:
-    """The mean squared error that the mean of all other rows has on each."""
-    values = y.reshape(len(y), -1)
-    apart = (values - values.mean(axis=0)) * len(y) / max(len(y) - 1, 1)
-    return float((apart**2).mean())
-
-
-def check_safe(safe: object) -> None:
-    """Complain about what is neither yes nor no."""
-    if not isinstance(safe, (bool, np.bool_)):
-        raise TypeError(f"safe must be True or False: got {safe!r}")
-
-
-def check_pool(X: Any, own: Any) -> None:
-    """Complain about a pool that is empty, or of another kind than what was fitted on."""
-    if hasattr(X, "__len__") and not sparse.issparse(X) and len(X) == 0:
-        raise ValueError("X_unlabelled must hold at least one input to agree on: got none")
-    if own is not None and _kind(X) != _kind(own):
-        raise ValueError(f"X_unlabelled must be of the kind that was fitted on, {_kind(own)}: got {_kind(X)}")
-
-
-def _kind(X: Any) -> str:
-    if sparse.issparse(X):
-        return "a sparse matrix"
-    if isinstance(X, np.ndarray):
-        return "an array"
-    return f"a {type(X).__module__.partition('.')[0]} {type(X).__name__}".replace("builtins ", "")
-
-
 @dataclass(frozen=True, eq=False)
 class Refitted:
     """A participant with its new model, and how a model fitted to the agreed rows alone does on its own."""
@@ -410,3 +339,11 @@ def both_rows(task: Task, X: Any, agreed: Array) -> Task:
     return replace(
         task, X=stacked([task.X, X]), y=np.concatenate([task.y, agreed]), weights=weights, places=None
     )
+
+
+def _kind(X: Any) -> str:
+    if sparse.issparse(X):
+        return "a sparse matrix"
+    if isinstance(X, np.ndarray):
+        return "an array"
+    return f"a {type(X).__module__.partition('.')[0]} {type(X).__name__}".replace("builtins ", "")

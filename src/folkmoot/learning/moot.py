@@ -28,7 +28,7 @@ from folkmoot.comparing.report import Report
 from folkmoot.learning.consensus_estimator import ConsensusEstimator, check_weights, has_names, rows_by_group
 from folkmoot.learning.exporting import Exported, write_folders
 from folkmoot.learning.first_votes import FirstVotes
-from folkmoot.learning.improving import Improved, check_pool
+from folkmoot.learning.improving import Improved, Pool
 from folkmoot.learning.known_rows import (
     PUBLIC,
     both,
@@ -515,7 +515,8 @@ class Moot(TransformerMixin, ConsensusEstimator):
 
     # ---- improving ---------------------------------------------------------------------------
 
-    def _rows_kept(self) -> list[Task]:
+    def _pool(self, X: Any, safe: bool, progress: Progress | None) -> Pool:
+        """The pool to improve by; ValueError without own rows, or for one that is empty."""
         self._check_fitted()
         tasks: list[Task] | None = getattr(self, "_own_rows", None)
         if tasks is None:
@@ -525,13 +526,10 @@ class Moot(TransformerMixin, ConsensusEstimator):
                 else "fit(X, y) again: rows are not kept in copies, pickles or files of a moot"
             )
             raise ValueError(f"improve needs labelled rows of each participant: {how}")
-        return tasks
-
-    def _pool(self, X: Any, tasks: Sequence[Task]) -> Any:
-        check_pool(X, None)
+        if hasattr(X, "__len__") and not hasattr(X, "nnz") and len(X) == 0:
+            raise ValueError("X_unlabelled must hold at least one input to agree on: got none")
         X = self._check_again(X)
-        check_pool(X, tasks[0].X)
-        return X
+        return Pool(X, self.participants_, tasks, self._everybody, self.prefit, safe, progress)
 
     def _adopt(self, done: Improved) -> Self:
         """Take the new models, and ask them again about shown rows."""

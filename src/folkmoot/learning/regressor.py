@@ -226,21 +226,11 @@ class ConsensusRegressor(RegressorMixin, Moot):
             If there are no rows of the participants (prefit models, or a moot read from a file), or the pool
             is empty or has other columns.
         """
-        tasks = self._rows_kept()
-        X = self._pool(X_unlabelled, tasks)
-        votes = self._votes_on(X)
-        done = improve_numbers(
-            self.participants_,
-            tasks,
-            X,
-            agreed_numbers(votes.table, self._aggregation(), self._known(votes)),
-            votes.faults,
-            self._everybody,
-            safe=safe,
-            prefit=self.prefit,
-            shown=0 if self.shown_ is None else int((self.shown_.owner >= 0).sum()) // len(tasks),
-            progress=progress,
-        )
+        pool = self._pool(X_unlabelled, safe, progress)
+        votes = self._votes_on(pool.X)
+        numbers = agreed_numbers(votes.table, self._aggregation(), self._known(votes))
+        shown = 0 if self.shown_ is None else int((self.shown_.owner >= 0).sum()) // len(pool.tasks)
+        done = improve_numbers(pool, numbers, votes.faults, shown)
         return self._adopt(done)
 
     def _exported(self) -> list[Exported]:
