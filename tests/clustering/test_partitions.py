@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from folkmoot.clustering.partitions import check_partitions, matching, medoid, rand_indices, renamed
+from folkmoot.clustering.partitions import check_partitions, cross, matching, medoid, renamed
 from folkmoot.votes import numbered
 from support.planted import planted
 
@@ -16,7 +16,7 @@ from support.planted import planted
 def test_indices_are_those_of_scikit_learn() -> None:
     partitions, _ = planted(7, 120, 4, 0.4, seed=0)
     partitions[3] //= 2  # another number of clusters
-    indices = rand_indices(partitions)
+    indices = cross(partitions).rand
     for i, one in enumerate(partitions):
         for j, other in enumerate(partitions):
             assert indices[i, j] == pytest.approx(adjusted_rand_score(one, other), abs=1e-12)
@@ -24,7 +24,7 @@ def test_indices_are_those_of_scikit_learn() -> None:
 
 def test_indices_are_of_the_objects_that_both_have_seen() -> None:
     partitions, _ = planted(6, 150, 3, 0.3, seed=1, unseen=0.4)
-    indices = rand_indices(partitions)
+    indices = cross(partitions).rand
     for i, one in enumerate(partitions):
         for j, other in enumerate(partitions):
             both = (one >= 0) & (other >= 0)
@@ -33,11 +33,11 @@ def test_indices_are_of_the_objects_that_both_have_seen() -> None:
 
 def test_a_partition_that_says_nothing_is_like_none() -> None:
     one, apart = np.zeros(6, dtype=np.int64), np.arange(6)
-    assert not rand_indices([one, one, apart, apart]).any()
+    assert not cross(np.array([one, one, apart, apart])).rand.any()
 
 
 def test_few_objects_in_common() -> None:
-    indices = rand_indices([[0, 0, 1, -1, -1], [-1, -1, 0, 0, 1]])  # they share one object
+    indices = cross(np.array([[0, 0, 1, -1, -1], [-1, -1, 0, 0, 1]])).rand  # they share one object
     assert indices[0, 1] == 0
     assert indices[0, 0] == 1
 

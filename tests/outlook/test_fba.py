@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,7 @@ from folkmoot.outlook import FBA, QuorumSet
 from folkmoot.outlook.analysis import analyse
 from folkmoot.outlook.ballots import StatedBallots, patience
 from folkmoot.outlook.evidence import ListeningNode, ReceivedStatements
-from folkmoot.outlook.fba import read_quorum_sets, turn
+from folkmoot.outlook.fba import turn
 from folkmoot.outlook.system import QuorumSystem
 from folkmoot.protocols.sampling import Everyone
 
@@ -299,17 +297,3 @@ def test_sets_are_put_into_the_order_of_names() -> None:
         protocol.named(["a", "b", "c"])
     with pytest.raises(ValueError, match="a set for 'b', who is no participant"):
         protocol.named(["a"])
-
-
-def test_sets_are_read_from_a_file_by_key_or_by_name(tmp_path: Path) -> None:
-    both = QuorumSet(2, ["GA", "GB"]).to_dict()
-    nodes = [{"publicKey": f"G{name.upper()}", "name": name, "quorumSet": both} for name in "ab"]
-    path = tmp_path / "nodes.json"
-    path.write_text(json.dumps(nodes))
-    assert read_quorum_sets(path, ["b", "a"]).quorum_sets == dict.fromkeys("ba", QuorumSet(2, ["a", "b"]))
-    assert read_quorum_sets(path, ["GA", "GB"]).names == ("GA", "GB")
-    with pytest.raises(ValueError, match=r"nodes.json: .* no set for participant 'zoe'"):
-        read_quorum_sets(path, ["a", "b", "zoe"])
-    path.write_text(json.dumps(nodes[:1]))
-    with pytest.raises(ValueError, match=r"nodes.json: .* names 'GB', who takes no part"):
-        read_quorum_sets(path, ["GA"])

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.arrays import Array, Floats, Ints
-from folkmoot.votes import numbered
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -141,15 +140,6 @@ def cross(partitions: Ints, others: Ints | None = None) -> Crossing:
         return Crossing(np.asarray((matrix.T @ matrix).toarray()), starts, starts)
     more, more_starts = indicator(others)
     return Crossing(np.asarray((matrix.T @ more).toarray()), starts, more_starts)
-
-
-def rand_indices(partitions: npt.ArrayLike) -> Floats:
-    """Compare all partitions with each other, by the adjusted Rand index.
-
-    ``partitions`` (participant, object): The cluster of each object by each participant; -1 for one that it
-    has not seen.
-    """
-    return cross(numbered(check_partitions(partitions))).rand
 
 
 def matching(table: Floats) -> Ints:

@@ -24,44 +24,14 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from folkmoot import checks
 
-
-def _small_forest() -> Any:
-    return RandomForestClassifier(n_estimators=20)
-
-
-def _logistic() -> Any:
-    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-
-
-def _nearest() -> Any:
-    return make_pipeline(StandardScaler(), KNeighborsClassifier(n_neighbors=1))
-
-
-def _tree() -> Any:
-    return DecisionTreeClassifier(min_samples_leaf=2)
-
-
-def _bayes() -> Any:
-    return GaussianNB(var_smoothing=1e-2)
-
-
-def _svm() -> Any:
-    return make_pipeline(StandardScaler(), SVC())
-
-
-def _svm_of_numbers() -> Any:
-    # Its margin is in units of what is predicted.
-    return TransformedTargetRegressor(make_pipeline(StandardScaler(), SVR()), transformer=StandardScaler())
-
-
 # No seeds here: the estimators seed what has none.
 MODELS: Final[dict[str, Callable[[], Any]]] = {
     "rf": RandomForestClassifier,
-    "logistic": _logistic,
-    "nearest": _nearest,
-    "tree": _tree,
-    "bayes": _bayes,
-    "svm": _svm,
+    "logistic": lambda: make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
+    "nearest": lambda: make_pipeline(StandardScaler(), KNeighborsClassifier(n_neighbors=1)),
+    "tree": lambda: DecisionTreeClassifier(min_samples_leaf=2),
+    "bayes": lambda: GaussianNB(var_smoothing=1e-2),
+    "svm": lambda: make_pipeline(StandardScaler(), SVC()),
     "boosting": HistGradientBoostingClassifier,
 }
 # The same where numbers are predicted; what has no like there is left out.
@@ -70,11 +40,17 @@ REGRESSORS: Final[dict[str, Callable[[], Any]]] = {
     "linear": lambda: make_pipeline(StandardScaler(), Ridge()),
     "nearest": lambda: make_pipeline(StandardScaler(), KNeighborsRegressor(n_neighbors=1)),
     "tree": lambda: DecisionTreeRegressor(min_samples_leaf=2),
-    "svm": _svm_of_numbers,
+    # Its margin is in units of what is predicted.
+    "svm": lambda: TransformedTargetRegressor(
+        make_pipeline(StandardScaler(), SVR()), transformer=StandardScaler()
+    ),
     "boosting": HistGradientBoostingRegressor,
 }
 MIXED: Final = "mixed"
-_SMALL = (_small_forest, _logistic, _nearest, _tree, _bayes)
+_SMALL = (
+    lambda: RandomForestClassifier(n_estimators=20),
+    *(MODELS[name] for name in ("logistic", "nearest", "tree", "bayes")),
+)
 _SMALL_REGRESSORS = (
     lambda: RandomForestRegressor(n_estimators=20),
     *(REGRESSORS[name] for name in ("linear", "nearest", "tree", "svm")),

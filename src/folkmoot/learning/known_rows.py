@@ -17,6 +17,7 @@ from folkmoot.aggregation import Rows
 from folkmoot.arrays import Array, Ints
 from folkmoot.learning.first_votes import as_classes, chances_of, places
 from folkmoot.learning.participants import (
+    FOLDS,
     Participant,
     Task,
     answers_like,
@@ -27,7 +28,7 @@ from folkmoot.learning.tables import rows_of, stacked
 from folkmoot.votes import NO_VOTE, Votes
 
 ALL: Final = "all"
-_FOLDS: Final = 5
+PUBLIC: Final = -1  # the owner of public rows, whose labels all trust
 
 
 def check_review(rows: object, epsilon: object) -> None:
@@ -83,7 +84,7 @@ def own_answers(
     if classes is not None:
         found = np.zeros((len(whole), len(classes))) if soft else np.full(len(whole), NO_VOTE)
     rng = np.random.default_rng(task.seed or 0)
-    for part in stratified_shards(task.y.reshape(len(whole), -1)[:, 0], min(_FOLDS, len(whole)), rng):
+    for part in stratified_shards(task.y.reshape(len(whole), -1)[:, 0], min(FOLDS, len(whole)), rng):
         if not np.isin(part, places).any() or len(part) == len(whole):
             continue
         try:
@@ -99,9 +100,6 @@ def own_answers(
             return None
         found[part] = answers if soft or classes is None else as_classes(answers, classes)
     return np.asarray(found[places])
-
-
-PUBLIC = -1  # the owner of public rows, whose labels all trust
 
 
 def held_rows(participants: Sequence[Participant], labels: Array | None) -> Rows:
@@ -136,17 +134,16 @@ def chosen_rows(tasks: Sequence[Task], rows: Any, draw: np.random.Generator) -> 
     return [places_to_show(task.y if task.y.ndim == 1 else task.y[:, 0], rows, draw) for task in tasks]
 
 
-def votes_with_own(votes: Array, owner: Ints, own: Sequence[Array | None] | None) -> Array:
-    """Everybody's votes on shown rows; ``own`` replaces those of owners.
+def votes_with_own(votes: Array, owner: Ints, own: Sequence[Array | None]) -> Array:
+    """Everybody's votes on shown rows; ``own`` replaces those of owners, None by no votes.
 
-    The vote of a model on a row that it was fitted on does not show its accuracy. Without ``own`` owners have
-    no votes on their rows.
+    The vote of a model on a row that it was fitted on does not show its accuracy.
     """
     gap = NO_VOTE if votes.dtype.kind == "i" else np.nan
     votes = votes.copy()
     for i in range(len(votes)):
         mine = owner == i
-        answers = None if own is None else own[i]
+        answers = own[i]
         votes[i, mine] = gap if answers is None else answers
     return votes
 

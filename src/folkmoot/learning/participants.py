@@ -26,7 +26,7 @@ from folkmoot.comparing.metric import ERROR
 from folkmoot.learning.tables import columns_of, rows_in, rows_of
 from folkmoot.outcome import laplace_accuracy
 
-_FOLDS: Final = 5  # of a participant that cross-validates instead of holding out
+FOLDS: Final = 5  # of a participant that cross-validates instead of holding out
 # scikit-learn's own line prints the rows.
 _ONE_DIMENSION: Final = (
     "Expected 2D array, got 1D array: each row of X is one thing, such as a text, and this model takes rows "
@@ -315,7 +315,7 @@ def cross_validated(tasks: Sequence[Task], draw: np.random.Generator) -> list[Ta
         replace(
             task,
             folds=tuple(
-                stratified_shards(task.y.reshape(len(task.y), -1)[:, 0], min(_FOLDS, len(task.y)), draw)
+                stratified_shards(task.y.reshape(len(task.y), -1)[:, 0], min(FOLDS, len(task.y)), draw)
             ),
         )
         for task in tasks

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final, Self
 
 import numpy as np
@@ -23,7 +22,6 @@ from folkmoot.outlook.ballots import NONE, PREPARE, StatedBallots, patience, pre
 from folkmoot.outlook.evidence import ListeningNode, ReceivedStatements
 from folkmoot.outlook.moot import Ended, OutlookMoot, outcome_of, refuse_sampling
 from folkmoot.outlook.network import MaliciousStatements, Network
-from folkmoot.outlook.node_list import read_nodes
 from folkmoot.outlook.quorum_set import QuorumSet
 from folkmoot.outlook.rounds import counted
 from folkmoot.outlook.system import QuorumSystem
@@ -157,20 +155,6 @@ class FBA:
             if moot.progress:
                 moot.progress(repetition + 1, moot.repeats if drawn else 1)
         return found if drawn else found * moot.repeats
-
-
-def read_quorum_sets(path: str | Path, names: Sequence[str]) -> FBA:
-    """Read FBA from a list of nodes, for these participants."""
-    listed = read_nodes(path)
-    sets = listed.quorum_sets
-    called = {key: key for key in sets}
-    found = set(listed.names.values())
-    if not set(called) <= set(names) and len(found) == len(listed.names) and found & set(names):
-        called = listed.names
-    try:
-        return FBA({called[key]: each and each.renamed(called) for key, each in sets.items()}).named(names)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
 
 
 class _Run:

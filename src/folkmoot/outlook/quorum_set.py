@@ -102,11 +102,6 @@ class QuorumSet:
         others = frozenset(name for name in self.everyone() if name not in nodes)
         return not self.satisfied_by(others)
 
-    def renamed(self, called: Mapping[str, str]) -> Self:
-        """The same set of members under other names."""
-        members = [called.get(name, name) for name in self.members]
-        return self._made(self.threshold, members, [part.renamed(called) for part in self.inner])
-
     @classmethod
     def _made(cls, threshold: Any, members: Sequence[str], inner: Sequence[QuorumSet]) -> Self:
         """A set whose threshold may be beyond its members."""
