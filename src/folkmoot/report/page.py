@@ -83,7 +83,7 @@ class Page:
         )
 
     def player(self, data: dict[str, Any]) -> None:
-        """A player; ``data`` as of ``folkmoot.player.player_data``."""
+        """A player; ``data`` as of ``folkmoot.player.page.player_data``."""
         self._parts.append(part("player.html"))
         self._data |= data
         self._needs(SCRIPTS)
