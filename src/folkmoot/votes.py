@@ -1,7 +1,7 @@
 """Votes: classes, tables and their checks, for every layer (section 2.3.1 of the paper).
 
 A class is an integer ``0..C-1``. In the two-class theory blue is the right answer and red the
-wrong one, so the state of the network is the number of blue participants.
+wrong one. So the state of the network is the number of blue participants.
 
 Probabilities are rounded to 256 levels of 8 bits. A level is one of 256 equal cells and stands for its
 middle, so no probability is 0 or 1, and every logarithm is finite.

@@ -22,7 +22,7 @@ from folkmoot.votes import numbered
 
 @dataclass(frozen=True, eq=False)
 class MaliciousView:
-    """What a malicious participant knows when it chooses its partition."""
+    """The knowledge of a malicious participant when it chooses its partition."""
 
     own: Ints  # (object,): its own partition; -1 for objects that it has not seen
     together: Ints  # (malicious, object): those of all malicious participants, its own among them

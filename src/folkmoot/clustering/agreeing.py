@@ -36,7 +36,7 @@ def cluster(
     """Let participants agree on one clustering of objects, from the clusterings that each has made.
 
     Each weighs the others by the agreement of their partitions with its own (copies share one effective
-    vote) and makes a weighted consensus of all partitions. In rounds those that trust each other come to one
+    vote). It makes a weighted consensus of all partitions. In rounds those that trust each other come to one
     partition. Cluster numbers may differ between participants. More than half of the participants may lie.
 
     Parameters

@@ -1,10 +1,10 @@
 """Consensus clustering by a central aggregator that trusts all partitions.
 
 * Evidence accumulation: A. Fred and A. K. Jain, "Combining multiple clusterings using evidence accumulation",
-  IEEE TPAMI 27 (2005): the share of participants that put two objects together is their similarity, and
+  IEEE TPAMI 27 (2005). The share of participants that put two objects together is their similarity, and
   average linkage does the rest. It holds a number for every pair of objects.
 * Bipartite consensus: X. Z. Fern and C. E. Brodley, "Solving cluster ensemble problems by bipartite graph
-  partitioning", ICML 2004: objects and clusters are the two sides of a graph, which is cut by its spectrum.
+  partitioning", ICML 2004. Objects and clusters are the two sides of a graph, which is cut by its spectrum.
   Written here with a weight for each participant, so that ``folkmoot.cluster`` calls the same function. No
   pair of objects is ever formed: the eigenvectors are those of a (cluster, cluster) matrix.
 """
@@ -118,7 +118,7 @@ class Bipartite:
         """The labels of the objects with these weights; -1 where nobody of weight has seen one.
 
         With normalised weights B the similarity of clusters is B^T B. k-means runs on the clusters'
-        eigenvectors, which are few, and then from the centres found there on those of the objects.
+        eigenvectors, which are few. Then it runs from the centres found there on those of the objects.
         """
         from sklearn.cluster import KMeans
         from sklearn.exceptions import ConvergenceWarning

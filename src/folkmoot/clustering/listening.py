@@ -6,7 +6,7 @@ With A the adjusted Rand indices of all partitions:
   copies;
 * the weight of j for i is max(A_ij - t, 0)^1.5 times the effective votes of j. Unrelated partitions reach
   t = max(0.02, 4 / objects both have seen) by chance. The weight of i itself is that of its best peer. (The
-  power keeps the best from counting least: partitions most like the truth are also most like each other, so
+  power keeps the best from counting least. Partitions most like the truth are also most like each other, so
   each has fewer effective votes.)
 * i makes a consensus of all partitions with these weights (``clustering/consensus_partitions.py``), then
   weighs everybody by that instead of its own partition, and does so once more.
@@ -129,7 +129,8 @@ def agreed_numbers(revealed: Revealed, weights: Floats, listeners: Ints) -> Ints
     """The number of clusters that each listener wants, by the numbers of those that it trusts.
 
     First it takes, of the middle 80% of the numbers they have made, the one after which the spectrum of its
-    own weights falls most; then the weighted median of all. The malicious repeat the number they revealed.
+    own weights falls most. Then it takes the weighted median of all. The malicious repeat the number they
+    revealed.
     """
     made = revealed.numbers
     numbers = made.copy()

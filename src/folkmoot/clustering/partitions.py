@@ -1,6 +1,6 @@
 """Partitions: which cluster each object is in, by each participant; and how alike two of them are.
 
-A partition is a row of integers. Which number a cluster has means nothing: two rows that put the same objects
+A partition is a row of integers. The number of a cluster means nothing. Two rows that put the same objects
 together are the same partition. -1 is an object that the participant has not seen.
 
 The adjusted Rand index (L. Hubert and P. Arabie, "Comparing partitions", Journal of Classification 2, 1985)

@@ -4,7 +4,7 @@ n votes whose errors correlate by rho are worth
 
     n / (1 + (n - 1) rho)
 
-independent ones: the mean of n such errors varies as much as that of so many independent ones (Kish, "Survey
+independent ones. The mean of n such errors varies as much as that of so many independent ones (Kish, "Survey
 sampling", 1965). rho is the mean covariance of two errors divided by their mean variance.
 
 If the truth is not known, rho is the mean agreement beyond chance (Cohen's kappa, its numerators and

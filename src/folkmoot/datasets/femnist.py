@@ -46,8 +46,8 @@ def load_femnist(
 
     ``X`` is float32 with 784 columns. Rows are sorted by writer, then as in the file.
 
-    The sorted names of all writers with at least ``min_samples`` rows of the task are shuffled by ``seed``;
-    training writers are the first, test writers the last. So asking for more of either adds to those there
+    The sorted names of all writers with at least ``min_samples`` rows of the task are shuffled by ``seed``.
+    Training writers are the first, test writers the last. So asking for more of either adds to those there
     were, and neither depends on the order of files.
 
     LEAF's grouping script writes the first image of nearly every writer twice. The second row of a writer is

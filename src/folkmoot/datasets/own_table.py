@@ -92,7 +92,7 @@ def read_table(
     Warns
     -----
     UserWarning
-        If a column has no values, which is then left out; if it holds texts, or counts the rows; or if nearly
+        If a column has no values, which is then left out. If it holds texts, or counts the rows, or if nearly
         every row has a word of its own.
 
     Examples

@@ -118,9 +118,9 @@ def beta_accuracies(n: int, mean: float, variance: float, seed: int = 0) -> Floa
 def beta_parameters(mean: float, variance: float) -> tuple[float, float]:
     """Find the parameters (a, b) of the beta distribution of this mean and variance.
 
-    mean = a / (a + b) and variance = a b / ((a + b)^2 (a + b + 1)), hence with
+    mean = a / (a + b) and variance = a b / ((a + b)^2 (a + b + 1)). Hence, with
     s = mean (1 - mean) / variance - 1: a = mean s, b = (1 - mean) s. Appendix C of the paper prints the last
-    factor of the variance as (1 + b + 1), a slip for (a + b + 1), and allows variances in (0, 0.25). For a
+    factor of the variance as (1 + b + 1), a slip for (a + b + 1). It allows variances in (0, 0.25). For a
     given mean the range is (0, mean (1 - mean)).
     """
     m, v = (checks.number(name, value) for name, value in (("mean", mean), ("variance", variance)))

@@ -52,7 +52,7 @@ class Participation:
 
 
 class Reply(NamedTuple):
-    """The answer of one peer to a query.
+    """One reply of a peer to its asker.
 
     Parameters
     ----------

@@ -2,9 +2,9 @@
 
 The types are an explicit list, never a module as a whole. skops itself knows scikit-learn's public
 estimators, numpy's arrays, scalars and random states, and the mathematical functions of numpy and scipy. The
-list adds what ordinary fitted models hold besides: trees and their buffers, kernels, distances, losses,
-optimisers, and the few functions that select features or score. Types that run code by themselves (functions,
-methods, ``functools.partial``, ``PyFuncDistance``) are not in the list, and a refusal says so.
+list adds what ordinary fitted models hold besides. These are trees and their buffers, kernels, distances,
+losses, optimisers, and the few functions that select features or score. Types that run code by themselves
+(functions, methods, ``functools.partial``, ``PyFuncDistance``) are not in the list, and a refusal says so.
 
 A harmless type can be told to do harm. A vectorizer can read files, a pipeline can write a cache and unpickle
 it, and a stack calls any method that its file names. ``ATTRIBUTES`` says what may stand in such attributes.

@@ -1,7 +1,7 @@
 """A moot on one machine: models on digits in real processes, of which some lie or die, and what it decides.
 
 Each participant fits a model on its own digits. A malicious one votes for the label after the right one, as
-all others of its kind do, or breaks the rules of the motion (``testing/malicious.py``) as well.
+all others of its kind do. Or it breaks the rules of the motion (``testing/malicious.py``) as well.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def kind_of(data: bytes, name: str = "the file") -> Kind:
 
 
 def verify(data: bytes, roster: Roster, *, earlier: bytes | None = None) -> Verified:
-    """What a file is and shows, checked with a roster alone; ``str`` of it is one sentence.
+    """The kind of a file and what it shows, checked with a roster alone; ``str`` of it is one sentence.
 
     The roster has the members whose keys must have signed it; of a roster that replaces another, it is that
     other one. ``earlier`` is an earlier audit log of the same node, which this one continues. ValueError

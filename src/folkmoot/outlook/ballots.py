@@ -202,7 +202,7 @@ class StatedBallots:
 def preferred(qualified: Bools, scores: Floats, own: Classes) -> Classes:
     """(node, input): of the labels that qualify (label, node, input) the one of the highest score, or NONE.
 
-    Where several are tied it is the node's own first vote, if it is one of them, else the first of them.
+    Of several that are tied it is the node's own first vote, else the first of them.
     """
     best = np.where(qualified, scores, -np.inf)
     tied = qualified & (best == best.max(axis=0))

@@ -1,7 +1,7 @@
 """Federated Byzantine agreement (FBA) by quorum sets, simulated: messages of all to all in rounds.
 
 In a round each participant reads what has arrived, applies the rules of ``ballots.py``, and sends statements
-that are new to all others: one message for all inputs. A message takes one round, or with ``delay`` 1 to so
+that are new to all others. One message for all inputs. A message takes one round, or with ``delay`` 1 to so
 many rounds, each drawn independently.
 """
 

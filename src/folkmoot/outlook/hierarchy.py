@@ -3,11 +3,11 @@
 The paper's outlook names hierarchical protocols. The rules, level by level:
 
 1. Every team deliberates by the inner protocol, scaled to its size. Its verdict on an input is the label that
-   more than half of its honest members hold in the end; a team without one sends no vote.
+   more than half of its honest members hold in the end. A team without one sends no vote.
 2. A delegate of each team with a verdict deliberates with the others by the outer protocol, scaled to
    their number. The outer protocol may be a hierarchy of teams itself.
-3. The members of a team take the final label of their delegate or, if the team sent no vote, that of more
-   than half of the delegates.
+3. The members of a team take the final label of their delegate. If the team sent no vote, they take that of
+   more than half of the delegates.
 
 A Byzantine participant lies in its team, and again among the delegates if it represents its team. It gives
 its own team the answer that it would give to a query there.
@@ -56,7 +56,7 @@ class Hierarchy:
         The protocol of the delegates, scaled to their number; ``Hierarchy`` for teams of teams, by their
         names, or ``FBA``.
     delegates : {"drawn", "honest"}, default "drawn"
-        The delegate of a team: "drawn" by a hash of all members' salts, so that it may be Byzantine; or
+        The delegate of a team: "drawn" by a hash of all members' salts, so that it may be Byzantine. Or
         "honest", as if the members signed the verdict.
 
     Raises

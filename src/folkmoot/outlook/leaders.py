@@ -7,8 +7,8 @@ rules here:
    once before anybody leads again, so f attackers who grind their salts lead at most f of the first n rounds.
 2. A leader does not choose whom it asks: its k peers follow from the same salts (``leader_sample``). It
    shows all the answers that it got. As a label must be named by alpha of k, leaving answers out
-   never helps another label: a malicious leader can stay silent, to all or to some, and that costs one round.
-3. A participant goes by its own query. Where that has no winner it goes by the leader's (``rounds.led``).
+   never helps another label. A malicious leader can stay silent, to all or to some, and that costs one round.
+3. A participant goes by its own query. If that has no winner it goes by the leader's (``rounds.led``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Messages of FBA: statements of malicious participants, and what has arrived by a round.
 
 The adversaries are those of the other protocols. The answer that one would give to a query it states here of
-every ballot and in all phases; one that repeats somebody repeats its statements. Each claims the quorum set
+every ballot and in all phases. One that repeats somebody repeats its statements. Each claims the quorum set
 that helps it most, which it satisfies alone. So it is two-faced if its answers are, as is its first vote. One
 that misstates draws every part of its statements by the seed and the receiver, and keeps to it.
 """

@@ -1,7 +1,7 @@
 """Snow protocols in numpy, with a leader per round or none.
 
 All inputs are played at once: each turn is an operation on arrays over inputs. A random word is a hash of the
-seed, the repetition, the input's key and the number of the draw: an outcome depends on the key and not on the
+seed, the repetition, the input's key and the number of the draw. An outcome depends on the key and not on the
 batch. The rule is the protocol's table (``protocols/machine.py``); ``leaders.py`` has the rule of leaders.
 """
 

@@ -69,7 +69,7 @@ class QuorumSystem:
         """Whether two quorums of the others share nobody if these nodes agree to anything.
 
         A malicious node need not keep to the quorum set that it claims, so this may hold where
-        :meth:`is_splitting` does not: it asks what is left once they are deleted from everybody's set.
+        :meth:`is_splitting` does not. It asks what is left once they are deleted from everybody's set.
         """
         return search.disjoint_quorums(self._bits.without(self._set(nodes)), Clock(seconds)) is not None
 

@@ -51,7 +51,7 @@ def plan(
         25 if no number reaches it.
     p : float or array-like of float, optional
         The accuracy of every participant, or one value for each of the n, of whom ``byzantine`` drawn at
-        random turn malicious; or one for each of the n - byzantine honest ones. They err independently.
+        random turn malicious. Or one for each of the n - byzantine honest ones. They err independently.
     byzantine : int or float, default 0
         How many always answer wrong: a count, or below 1 a share of the participants, rounded up. For
         ``target`` a count stays what it is, and a share grows with the participants.
@@ -75,7 +75,7 @@ def plan(
         Of what is simulated. The same seed gives the same plan on processors of one kind, with the same
         versions.
     device : {"cpu", "cuda", "auto"}, default "cpu"
-        Where settings are simulated, as in ``deliberate``: a GPU gives the same plan.
+        The device for simulations, as in ``deliberate``: a GPU gives the same plan.
     progress : callable, optional
         Called with (done, all) as the work goes on.
 

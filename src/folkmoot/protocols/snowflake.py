@@ -63,7 +63,7 @@ class Snowflake(Deciding[Flake]):
 
     Examples
     --------
-    A tie ends the streak; two wins in a row then decide.
+    A tie ends the streak. Then two wins, one after the other, decide.
 
     >>> from folkmoot import Snowflake
     >>> rule = Snowflake(k=10, alpha=7, beta=2)

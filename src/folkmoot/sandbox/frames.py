@@ -1,7 +1,7 @@
 """Frames over a pipe: eight bytes of length, then so many bytes; the length is looked at before the rest.
 
 A worker reads and writes without haste. Its parent waits no longer than it wants an answer, and takes no more
-than it is ready to hold: the other end may be hostile.
+than it can hold. The other end may be hostile.
 """
 
 from __future__ import annotations

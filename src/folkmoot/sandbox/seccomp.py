@@ -1,11 +1,11 @@
 """A seccomp filter of Linux: system calls that a model needs for nothing end in an error.
 
-It refuses sockets, other programs and processes, signals to others, shared memory, and every way to open a
-file for writing or to change the file system. It also refuses tracing, namespaces, mounts, keys, io_uring
-(which would go around the filter), and all changes of the machine. Threads and memory are allowed. A worker
-that asks a service may have sockets of the internet's two families, and connect and use them. The
-architecture is checked first, since each numbers its calls differently; a call by the numbers of another ends
-the process.
+It refuses sockets, other programs and processes, signals to others and shared memory. It also refuses every
+way to open a file for writing or to change the file system. Nor does it allow tracing, namespaces, mounts,
+keys, io_uring (which would go around the filter) or changes of the machine. Threads and memory are allowed.
+A worker that asks a service may have sockets of the internet's two families, and connect and use them. The
+architecture is checked first, since each numbers its calls differently; a call by the numbers of another
+ends the process.
 """
 
 from __future__ import annotations

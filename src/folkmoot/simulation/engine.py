@@ -100,9 +100,9 @@ def deliberate(
         ``votes.vote_keys(votes)`` an input keeps its outcome in whatever batch it comes.
     missing : {"absent", "present"}, default "absent"
         The behaviour of a participant on an input on which it has no vote (-1). "absent": it neither asks nor
-        is asked there and does not count in the decision; the voters use ``protocol.scaled(voters)``, a
+        is asked there and does not count in the decision. The voters use ``protocol.scaled(voters)``, a
         single voter decides alone, and an input without votes is undecided. An adversary without a vote on an
-        input is absent there too; one that has a vote counts among the voters, even if it is silent.
+        input is absent there too. One that has a vote counts among the voters, even if it is silent.
         "present", as in the paper: it asks, is asked, and takes the first class that wins one of its
         queries.
     device : {"cpu", "cuda", "auto"}, default "cpu"

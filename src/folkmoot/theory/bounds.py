@@ -27,7 +27,7 @@ def chvatal_bound(n: int, k: int, alpha: int, b: int) -> float:
     """ "Chvatal bound": exp(-2 (alpha/k - 1 + b/n)^2 k), for b >= ceil(n/2).
 
     It bounds the chance H(n, n-b, k, alpha) that *one* query of a blue node ends red. The paper
-    also states it of R_b, which fails: near b = n/2, R_b tends to 1/2 as n grows and the bound
+    also states it of R_b, which fails. Near b = n/2, R_b tends to 1/2 as n grows and the bound
     does not (docs/theorems/chvatal-bound.md).
     """
     everyone, blue = _blue_majority(n, b)
@@ -46,9 +46,9 @@ def performance_groups_bound(n1: int, n2: int) -> float:
     """p_max of "thm: performance groups": ceil(n/2) / (1 + n1), with n = n1 + n2 and n1 > n2.
 
     With the n2 weaker participants always wrong (p2 = 0), the control ratio is below 1 for every b > n/2
-    as long as p1 is below this value, so Slush beats the majority there. The paper states it for odd n,
+    as long as p1 is below this value. So Slush beats the majority there. The paper states it for odd n,
     where the ratio of b = ceil(n/2) is the first to reach 1. For even n a tie counts as one half and its
-    ratio is 1 whatever p1 is; that of b = m + 1, with m = n/2, then decides:
+    ratio is 1 whatever p1 is. That of b = m + 1, with m = n/2, then decides:
 
         p_max / (1 - p_max) = sqrt(m (m+1) / ((n1-m) (n1-m+1))).
     """

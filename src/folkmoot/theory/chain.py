@@ -11,7 +11,7 @@ and the absorption probabilities are ratios of sums of the weights (theorem "exa
     w_l = prod_{i < l} mu_i  prod_{j >= l} lambda_j,    B_b = sum_{l <= b} w_l / sum_l w_l,
                                                         R_b = sum_{l > b}  w_l / sum_l w_l.
 
-Everything is kept as logarithms and each sum is taken over its own positive terms, so B_b and R_b
+Everything is kept as logarithms. Each sum is taken over its own positive terms, so B_b and R_b
 keep their relative accuracy far below the smallest double.
 """
 
@@ -55,7 +55,7 @@ class SlushChain:
     """Slush among n participants as a birth-death chain over b = 0..n-byzantine blue honest ones.
 
     All arrays run over b = 0..n-byzantine and are read-only. States with n - alpha < b < alpha are
-    frozen: neither colour reaches the threshold, so ``blue`` and ``red`` are both 0 there (the
+    frozen. Neither colour reaches the threshold, so ``blue`` and ``red`` are both 0 there (the
     paper's R_b + B_b = 1 needs alpha <= ceil(n/2)). A step is one honest participant, drawn uniformly,
     asking once.
 
@@ -242,7 +242,7 @@ class SlushChain:
     def expected_steps(self) -> Floats:
         """Expected steps until all honest participants agree, from each b.
 
-        In the mixed states the sum over the visits to each y is taken from positive terms only: starting
+        In the mixed states the sum over the visits to each y is taken from positive terms only. Starting
         in b, the chain spends c B_min(b,y) R_max(b,y) / (lambda_y (B_{y+1} - B_y)) steps in y.
 
         Returns

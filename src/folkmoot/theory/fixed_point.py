@@ -1,7 +1,7 @@
 """Fixed points of linear maps too large for a matrix: Anderson acceleration of a sweep.
 
-The next iterate is the combination of the last few that would have had the smallest residual, which
-for a linear map is a restarted GMRES (Walker and Ni, 2011). Only differences are kept.
+The next iterate is the combination of the last few that would have had the smallest residual. For
+a linear map this is a restarted GMRES (Walker and Ni, 2011). Only differences are kept.
 """
 
 from __future__ import annotations

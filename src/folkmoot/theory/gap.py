@@ -5,7 +5,7 @@ With r the votes the majority needs and P(b) the law of the right first votes,
     P_Maj - P_S = sum_{b >= r} P(b) (1 - B_b)  -  sum_{b < r} P(b) B_b,
 
 where for even n a tie, b = n/2, adds P(b) (1/2 - B_b) instead. The coefficients of the binomial terms
-change sign once, from minus to plus, so for equal accuracies the difference has at most one zero in
+change sign once, from minus to plus. So for equal accuracies the difference has at most one zero in
 0 < p < 1 (variation diminishing of the Bernstein basis; the paper leaves this open). That zero is p_th.
 """
 
@@ -83,7 +83,7 @@ def control_ratio(chain: SlushChain, p: Accuracies) -> Floats:
     """kappa_b = (R_b / B_{n-b}) (P(S=b) / P(S=n-b)), equation "def: control ratio", for b = 0..n-byzantine.
 
     Slush is more accurate than the majority if kappa_b < 1 for every b in ceil(n/2)..n-alpha, and
-    less if all are above 1. nan where it is 0/0: for b > n - alpha, in frozen states, and for b < f.
+    less if all are above 1. It is nan where it is 0/0: for b > n - alpha, in frozen states, and for b < f.
 
     ``p`` (honest,): The accuracy of every honest participant, or one value for each.
     """
@@ -96,7 +96,7 @@ def accuracy_gap(
 ) -> Gap:
     """P_Maj - P_S as sign and log-magnitude, right where both are 1 to double precision.
 
-    The term of b right votes is paired with that of n - b, as in the proof of theorem "Slush vs
+    The term of b right votes is paired with that of n - b. So does the proof of theorem "Slush vs
     Majority hom": P(n-b) B_{n-b} (kappa_b - 1). The unpaired rest has one sign. For unequal p the
     ratios carry the rounding of the law of the votes: a gap below 1e-13 of its terms is noise. A tie
     is its own partner and counts half: P(n/2) B_{n/2} (kappa_{n/2} - 1) / 2.

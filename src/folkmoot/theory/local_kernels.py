@@ -44,7 +44,7 @@ def sweep(
     """One Gauss-Seidel pass of h(x) = sum_y P(x, y) h(y) over some lines; returns the largest |sum - h| met.
 
     Forward passes carry what is known of all-red upwards, backward passes what is known of
-    all-blue downwards: the drift of the chain points the same way, so few passes are needed.
+    all-blue downwards. The drift of the chain points the same way, so few passes are needed.
     With ``update`` false nothing is changed and the result is the residual of h.
     """
     groups = sizes.size - 1

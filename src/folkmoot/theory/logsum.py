@@ -12,7 +12,7 @@ from folkmoot.arrays import Floats
 def running_sum(terms: Floats) -> Floats:
     """Cumulative sum with the rounding error of every addition added back (Knuth's two-sum).
 
-    A plain cumulative sum over 100,000 logarithms can drift by 1e-6; this one keeps each partial
+    A plain cumulative sum over 100,000 logarithms can drift by 1e-6. This one keeps each partial
     sum within about one rounding error of its true value.
     """
     sums = np.cumsum(terms)

@@ -11,7 +11,7 @@ def stochastic_power(matrix: Floats, exponent: int) -> Floats:
     """matrix ** exponent by squaring, rows brought back to sum 1 each time.
 
     Otherwise a rounding error in the row of a state that is almost never left would be raised to
-    the exponent too, and after 1e15 steps nothing would be left of the law.
+    the exponent too. After 1e15 steps nothing would be left of the law.
     """
     result = np.eye(len(matrix))
     while exponent:

@@ -34,7 +34,7 @@ def turning_tallies(rule: Slush, colour: int) -> Bools:
 def log_turn(rule: Slush, law: SamplingLaw, n: int, colour: int) -> Floats:
     """log P(a query turns a node of this colour), for x = 0..n nodes of the other colour.
 
-    The asker is not one of those x, so x counts the same whether it may ask itself or not; only
+    The asker is not one of those x, so x counts the same whether it may ask itself or not. Only
     the size of the population differs.
     """
     population = law.peer_count(n, rule.k)

@@ -3,7 +3,7 @@
 That is on one machine; another kind of processor may give other last bits.
 
 A pass goes through the states in order and reads a state's neighbours: one more or one fewer blue in a group.
-Blocks of states that share their first two digits (a, b) are neighbours only if a or b differs by one, so
+Blocks of states that share their first two digits (a, b) are neighbours only if a or b differs by one. So
 those with the same a + b do not touch each other. They are shared out; one diagonal follows the other.
 """
 

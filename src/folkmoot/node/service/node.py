@@ -583,7 +583,7 @@ class Node:
 
 
 class Early:
-    """What peers said of motions that are not known here yet; of each peer the last, up to a bound."""
+    """The last statements of each peer, up to a bound, on motions that are not known here yet."""
 
     def __init__(self) -> None:
         self._kept: defaultdict[bytes, deque[tuple[bytes, bytes]]] = defaultdict(deque)

@@ -166,7 +166,7 @@ class Database:
         return self._db.execute(query, values).rowcount
 
     def kept(self, key: str) -> Any:
-        """What is kept under a name; None if nothing is."""
+        """The value that is kept under a name, or None."""
         try:
             row = self.one("SELECT value FROM meta WHERE key = ?", key)
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:

@@ -119,7 +119,7 @@ class Agreeing(Message, frozen=True, gc=False, tag=18):
 
 
 class Followed(Message, frozen=True, gc=False, tag=19):
-    """What has followed a roster: its content, the consents, and the precommits of a quorum in a round."""
+    """The successor of a roster: its content, the consents, and the precommits of a quorum in a round."""
 
     previous: Digest
     content: _Content

@@ -1,11 +1,11 @@
 """The bit-sliced kernel: two-class Slush for a whole batch at once, 64 inputs in a machine word.
 
 A real query carries a participant's votes on all inputs, so one schedule serves the batch. Row i of
-``state`` holds bit m of the inputs' classes at position i; the k answers of a query are added up by
+``state`` holds bit m of the inputs' classes at position i. The k answers of a query are added up by
 carry-save adders, bit-plane by bit-plane, and compared with the threshold without leaving the words.
 
 Marginals are exact. So that inputs do not all owe their fate to the same lucky askers, participants
-are permuted over the positions anew for each input, where all ask alike; the variance of an ensemble's
+are permuted over the positions anew for each input, where all ask alike. The variance of an ensemble's
 accuracy is then nearly that of independent schedules (docs/simulation.md has the figures). The schedule is
 drawn as in the explicit kernel with ``shared``.
 """

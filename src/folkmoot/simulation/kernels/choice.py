@@ -1,7 +1,7 @@
 """Choice of the kernel of a deliberation: the first in the list that can play it.
 
 The law of an input's outcome is the same in all of them. A kernel is a module (or any object) that says what
-it plays and cuts it into pieces; one for another device is one more entry.
+it plays and cuts it into pieces. One for another device is one more entry.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ schedule (who asks, whom) is one stream for all inputs, as in a network where a 
 batch.
 
 It also records what the faster kernels play, with the same result. They draw only who asks and which class
-wins. Here the peers of such a query are drawn again until their answers have that winner, which is the law
+wins. Here the peers of such a query are drawn again until their answers have that winner. This is the law
 of the peers given the winner. In the mean that takes as many draws as there are outcomes of a query.
 """
 

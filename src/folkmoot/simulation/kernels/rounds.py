@@ -48,7 +48,7 @@ def which_rows(offset: Array) -> np.uint64:
     """A mask for indices into ``offset``: 0 where all have the first row of chances, else all ones.
 
     In a large network every look-up of a node's own row is a cache miss (measured with a million nodes: a
-    query takes three times as long), so where all ask alike the first one's is looked up for all.
+    query takes three times as long). So where all ask alike the first one's is looked up for all.
     """
     for row in offset:
         if row != offset[0]:

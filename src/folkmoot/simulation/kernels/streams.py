@@ -1,7 +1,7 @@
 """Random numbers by key: a stream for every (seed, repetition, input), whatever thread plays it.
 
 SplitMix64 (Steele, Lea and Flood, 2014) with an increment of its own per stream. State and increment
-are two words that a kernel keeps in registers; a draw is three shifts and two multiplications that do
+are two words that a kernel keeps in registers. A draw is three shifts and two multiplications that do
 not depend on the draw before.
 """
 

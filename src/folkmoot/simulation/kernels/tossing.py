@@ -1,7 +1,8 @@
 """First votes of sweeps: 64 coins at a time, from separate streams, as in ``gpu/deliberation.cu``.
 
 A participant is right if a uniform word of 64 bits is below its threshold. A random word is one more bit of
-64 such words, from the highest on, until every comparison is made: seven or eight words for 64 coins.
+64 such words, from the highest on, until every comparison is made. That takes seven or eight words for 64
+coins.
 """
 
 from __future__ import annotations

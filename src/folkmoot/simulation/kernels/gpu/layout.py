@@ -77,7 +77,7 @@ def layout_of(setting: Setting) -> GpuLayout:
 def is_flip(setting: Setting) -> bool:
     """Whether the flip walk plays it.
 
-    It looks only now and then if all agree, so that must be for good; and from how many say blue it must know
+    It looks only now and then if all agree, so that must be for good. From how many say blue it must know
     how many say red, so as many adversaries must answer on each input.
     """
     if not setting.plain or setting.lockstep:
