@@ -24,11 +24,12 @@ def test_what_is_promised_holds_with_every_kind(kind: str) -> None:
             play(1000 + seed, n, [kind])
 
 
-def test_what_is_promised_holds_about_texts() -> None:
-    """A poll of proposals and one of choices, of which some fit no candidate; the seeds are others."""
+@pytest.mark.parametrize(("about", "first"), [("texts", 5000), ("talk", 6000)])
+def test_what_is_promised_holds_about_texts_and_after_a_talk(about: str, first: int) -> None:
+    """A poll of proposals and one of choices, of which some fit no candidate; or members ask each other."""
     told = Told()
-    for seed in range(5000, 5024):
-        told.add(play(seed, SIZES[seed % len(SIZES)], texts=True))
+    for seed in range(first, first + 24):
+        told.add(play(seed, SIZES[seed % len(SIZES)], about=about))
     assert told.storms == 24
     assert told.honest_votes > 0
 

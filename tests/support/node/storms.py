@@ -56,14 +56,17 @@ class Told:
 
 
 def storm(
-    seed: int, n: int, kinds: Sequence[str] = KINDS, *, liars: int | None = None, texts: bool = False
+    seed: int, n: int, kinds: Sequence[str] = KINDS, *, liars: int | None = None, about: str = "labels"
 ) -> World:
-    """Terms, weather, liars, crashes and partitions of a seed; with ``texts`` the motion is about texts."""
+    """Terms, weather, liars, crashes and partitions of a seed; ``about`` labels, texts, or after a talk."""
     rng = random.Random(f"storm {seed} {n}")
     believe = rng.choice(["all", "all", "own"])
     terms = Terms(labels=LABELS, believe=believe, seconds=rng.choice([4.0, 8.0]), coin=rng.random() < 0.3)  # type: ignore[arg-type]
-    if texts:
+    if about == "texts":
         terms = Terms(answers="text", seconds=terms.seconds, coin=terms.coin)
+    elif about == "talk":
+        rule = rng.choice(["slush", "snowball"])
+        terms = Terms(labels=LABELS, protocol=rule, k=3, rounds=6, beta=3, seconds=terms.seconds)
     calm = rng.random() < 0.4
     weather = Weather(
         delay=0.02 if calm else rng.choice([0.005, 0.03, 0.15]), most=0.095 if calm else 1.0,
@@ -126,14 +129,14 @@ def _divide(world: World, rng: random.Random) -> None:
         world.partitions.append((begin, begin + rng.uniform(0.2, 8.0), side))
 
 
-def play(seed: int, n: int, kinds: Sequence[str] = KINDS, *, texts: bool = False) -> Told:
+def play(seed: int, n: int, kinds: Sequence[str] = KINDS, *, about: str = "labels") -> Told:
     """One storm, and its promises."""
     try:
-        world = storm(seed, n, kinds, texts=texts)
+        world = storm(seed, n, kinds, about=about)
         world.run(END, world.decided)
         return check(world)
     except Exception as error:
-        more = ", about texts: storms.play(..., texts=True)" if texts else ""
+        more = f", about {about}: storms.play(..., about={about!r})" if about != "labels" else ""
         error.add_note(f"PYTHONPATH=tests python -m support.node.storms {seed} {n}{more}")
         raise
 

@@ -428,6 +428,11 @@ class Stages:
         self.reveals: dict[int, Reveal] = {}  # of agreed commitments, by member
 
     @property
+    def opens_later(self) -> bool:
+        """Whether another agreement will begin, which reveals are for."""
+        return False
+
+    @property
     def stage(self) -> Agreement:
         """The one that goes on, or was the last."""
         return self.agreements[-1]

@@ -190,6 +190,11 @@ class Poll(Stages):
         self._source: RevealSource | None = None
 
     @property
+    def opens_later(self) -> bool:
+        """Whether the commitments are not agreed yet."""
+        return self.agreed is None
+
+    @property
     def has_committed(self) -> bool:
         """Whether this member has."""
         return self.signer.has_said(Kind.COMMIT, self.number, 0, 0) is not None
@@ -247,7 +252,8 @@ class Poll(Stages):
         if self.agreed is None and self.stage.decided is not None:
             self._open(now)
             self._note(now)
-            moved = self.stage.step(now) or True
+            self.stage.step(now)
+            moved = True
         if self.agreed is not None and self.table is None and self.stage.decided is not None:
             assert self._source is not None  # noqa: S101 (for mypy: stage 1 has one)
             found = self._source.read(self.stage.bodies[self.stage.decided])

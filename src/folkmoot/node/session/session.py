@@ -143,19 +143,22 @@ class Session(ABC, Generic[Each]):
             if body.poll < len(self.polls) and body.stage < len(self.polls[body.poll].agreements):
                 fresh |= self.polls[body.poll].add_body(body)
             else:
-                early = True
+                early |= self._is_early(body.poll)
         for reveal in told.reveals:
-            if reveal.poll < len(self.polls):
-                new = self.polls[reveal.poll].add_reveal(reveal)
-                fresh |= new
-                early |= not new and len(self.polls[reveal.poll].agreements) < 2
-            else:
-                early = True
+            new = reveal.poll < len(self.polls) and self.polls[reveal.poll].add_reveal(reveal)
+            fresh |= new
+            early |= not new and self._is_early(reveal.poll)
         if early and peer is not None:
             self._unused[peer] = told
         if fresh:
             self._catchup.moved(now)
         return fresh
+
+    def _is_early(self, poll: int) -> bool:
+        """Whether a part of this poll that is of no use now may be of use later."""
+        return len(self.polls) <= poll < self.book.polls or (
+            poll == len(self.polls) - 1 and self.polls[poll].opens_later
+        )
 
     def _use_early(self, now: float) -> None:
         """At another place what came too early may be of use."""
