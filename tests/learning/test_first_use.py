@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.tree import DecisionTreeClassifier
@@ -68,7 +69,9 @@ class SureOneInTen(OneInTen):
 
 @pytest.mark.parametrize("voting", ["labels", "probabilities"])
 @pytest.mark.parametrize("kind", [OneInTen, SureOneInTen])
-@pytest.mark.parametrize("instead", [None, float("nan"), 77], ids=["None", "NaN", "a stranger"])
+@pytest.mark.parametrize(
+    "instead", [None, float("nan"), pd.NA, 77], ids=["None", "NaN", "NA of pandas", "a stranger"]
+)
 @pytest.mark.filterwarnings("ignore")
 def test_no_answer_is_counted_alike_everywhere(
     trees: list[Any], voting: Any, kind: Any, instead: Any

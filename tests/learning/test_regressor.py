@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.datasets import load_diabetes
@@ -12,7 +13,8 @@ from sklearn.linear_model import Lasso, LinearRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from folkmoot.aggregation import HoldoutTrust, Known, Mean, Median, Plurality, Rows, TrimmedMean
+from folkmoot.aggregation import HoldoutTrust, Known, Mean, Median, PeerReview, Plurality, Rows, TrimmedMean
+from folkmoot.learning.function_model import FunctionModel
 from folkmoot.learning.participants import ParticipantWarning
 from folkmoot.learning.regressor import ConsensusRegressor
 from folkmoot.simulation.council import CouncilOutcome
@@ -63,6 +65,13 @@ def test_no_answer_is_no_vote() -> None:
         assert moot.predict(inputs(1)).tolist() == [2.0]
 
 
+@pytest.mark.parametrize("gap", [None, np.nan, pd.NA], ids=["None", "NaN", "NA of pandas"])
+def test_a_function_that_leaves_inputs_out_keeps_its_other_numbers(gap: Any) -> None:
+    some = FunctionModel(lambda X: [gap if row[0] else 1.0 for row in X])
+    moot = ConsensusRegressor([some, Says([3.0, 4.0]), Says([5.0, 8.0])], prefit=True, aggregation=Median())
+    np.testing.assert_array_equal(moot.predict(inputs(2)), [3.0, 6.0])
+
+
 def test_several_outputs() -> None:
     X, y = load_diabetes(return_X_y=True)
     both = np.stack([y, -y], axis=1)
@@ -71,6 +80,16 @@ def test_several_outputs() -> None:
     np.testing.assert_allclose(moot.predict(X)[:, 0], -moot.predict(X)[:, 1])
     assert moot.transform(X).shape == (len(X), 6)
     assert len(moot.get_feature_names_out()) == 6
+
+
+@pytest.mark.parametrize("rule", [PeerReview(), "auto"], ids=["peer review", "auto"])
+def test_a_report_of_several_outputs_has_the_error_of_what_is_predicted(rule: Any) -> None:
+    X, y = load_diabetes(return_X_y=True)
+    both = np.stack([y, -y], axis=1)
+    moot = ConsensusRegressor([Ridge()] * 3, aggregation=rule, random_state=0).fit(X[:300], both[:300])
+    error = np.sqrt(np.mean((moot.predict(X[300:]) - both[300:]) ** 2))
+    assert moot.report(X[300:], both[300:]).score() == pytest.approx(error)
+    assert float(moot.why(X[300:], 3).answer[0]) == pytest.approx(moot.predict(X[300:])[3, 0], rel=1e-5)
 
 
 def test_what_it_refuses() -> None:

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.aggregation.interface import Aggregation, Answers, Kind, Known
+from folkmoot.aggregation.interface import Aggregation, Answers, Kind, Known, Rows
+from folkmoot.aggregation.own import kind_of
 from folkmoot.aggregation.plurality import Plurality
 from folkmoot.arrays import Array
 from folkmoot.votes import NO_VOTE, check_truth, check_votes
@@ -69,15 +70,17 @@ def check_aggregation(rule: object) -> Aggregation:
     return rule
 
 
-def check_table(votes: npt.ArrayLike, rule: Aggregation, classes: int | None) -> tuple[Array, Kind]:
-    """The table, and its kind, which its type and shape and what the aggregation takes tell."""
+def check_table(
+    votes: npt.ArrayLike, rule: Aggregation, classes: int | None, rows: Rows | None = None
+) -> tuple[Array, Kind]:
+    """The table, and its kind, which its type and shape, validation rows and the aggregation tell."""
     try:
         array = np.asarray(votes)
     except ValueError:
         raise ValueError(
             "votes must hold one row of equal length per participant: got unequal rows"
         ) from None
-    kind = _kind(array, rule)
+    kind = _kind(array, rule, rows)
     if kind == "labels":
         if array.dtype.kind == "f" and (np.isnan(array) | (array == np.trunc(array))).all():
             if np.isinf(array).any():
@@ -103,10 +106,10 @@ def check_table(votes: npt.ArrayLike, rule: Aggregation, classes: int | None) ->
     return table, kind
 
 
-def _kind(array: Array, rule: Aggregation) -> Kind:
+def _kind(array: Array, rule: Aggregation, rows: Rows | None) -> Kind:
     """What a table holds, of the kinds that the aggregation takes: integers are classes if it takes these."""
     if "labels" in rule.takes and (array.dtype.kind != "f" or len(rule.takes) == 1):
         return "labels"
-    if "probabilities" in rule.takes and (array.ndim == 3 or "numbers" not in rule.takes):
+    if "numbers" not in rule.takes:
         return "probabilities"
-    return "numbers"
+    return kind_of(array, rows) if "probabilities" in rule.takes else "numbers"

@@ -64,10 +64,9 @@ def explain(outcome: Outcome, i: int, *, called: str | None = None) -> Explanati
 
 
 def _input(outcome: Outcome, i: int) -> int:
-    inputs = outcome.decisions.shape[-1]
+    inputs = _first_votes(outcome).shape[1]
     if not 0 <= checks.integer("i", i) < inputs:
         raise ValueError(f"i must satisfy 0 <= i < {inputs}, the number of inputs: got i={i}")
-    _first_votes(outcome)
     return int(i)
 
 

@@ -27,7 +27,6 @@ from folkmoot.learning.first_votes import (
     FirstVotes,
     check_labels,
     has_probabilities,
-    is_missing,
     known_classes,
     labels_cast,
     places,
@@ -45,7 +44,7 @@ from folkmoot.learning.participants import (
     tell,
 )
 from folkmoot.learning.snow_rounds import SnowRounds
-from folkmoot.learning.tables import check_inputs
+from folkmoot.learning.tables import check_inputs, is_missing
 from folkmoot.outcome import Outcome
 from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.votes import NO_VOTE

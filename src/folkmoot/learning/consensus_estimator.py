@@ -24,9 +24,15 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from folkmoot import checks
 from folkmoot.arrays import Array, Ints, Progress
-from folkmoot.learning.first_votes import is_missing
 from folkmoot.learning.participants import Participant, Task, stratified_shards, tell
-from folkmoot.learning.tables import check_columns, check_inputs, columns_each, group_column, rows_of
+from folkmoot.learning.tables import (
+    check_columns,
+    check_inputs,
+    columns_each,
+    group_column,
+    is_missing,
+    rows_of,
+)
 from folkmoot.protocols.slush import Slush
 
 _IMMUTABLE: Final = ("protocol", "aggregation")  # ``protocol__alpha`` replaces them by a copy

@@ -16,7 +16,7 @@ from sklearn.utils.validation import column_or_1d
 from folkmoot.aggregation.rule import LARGEST
 from folkmoot.arrays import Array, Bools, Floats, Ints
 from folkmoot.learning.participants import Participant, first_sentence, tell
-from folkmoot.learning.tables import columns_of, rows_in
+from folkmoot.learning.tables import columns_of, is_missing, rows_in
 from folkmoot.votes import NO_VOTE, Votes
 
 
@@ -29,16 +29,6 @@ def check_labels(y: Any) -> Array:
             raise ValueError(f"y must hold a label for every row: y[{missing}] is missing")
         values = np.array(values.tolist())
     return values
-
-
-def is_missing(value: object) -> bool:
-    """None, NaN, NaT and pandas' NA."""
-    if value is None:
-        return True
-    try:
-        return bool(value != value)
-    except (TypeError, ValueError):
-        return True  # pandas' NA is neither equal nor unequal to itself
 
 
 def known_classes(participants: list[Participant]) -> Array | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, Final
 
 import numpy as np
@@ -23,7 +24,7 @@ from sklearn.utils.validation import has_fit_parameter
 from folkmoot import checks
 from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.comparing.metric import ERROR
-from folkmoot.learning.tables import columns_of, rows_in, rows_of
+from folkmoot.learning.tables import columns_of, is_missing, rows_in, rows_of
 from folkmoot.outcome import laplace_accuracy
 
 FOLDS: Final = 5  # of a participant that cross-validates instead of holding out
@@ -129,7 +130,7 @@ class Participant:
             answers = answers[:, 0]
         if answers.ndim == 0 or len(answers) != rows_in(X):
             return f"predict returned the shape {answers.shape} for {rows_in(X)} rows"
-        return answers
+        return with_gaps(answers, self.numbers) if answers.dtype == object else answers
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,6 +233,15 @@ def answers_like(participant: Participant, X: Any, y: Array) -> Array | str:
     except TypeError:
         return "predict returned something that cannot be a label"
     return answers
+
+
+def with_gaps(answers: Array, numbers: bool) -> Array:
+    """Answers of any kind, where None and pandas' NA are no answer: None among labels, NaN among numbers."""
+    gaps = np.array([is_missing(each) for each in answers.ravel()], dtype=np.bool_).reshape(answers.shape)
+    labels = np.where(gaps, np.array(None), answers)
+    if not numbers or not all(isinstance(each, Real) for each in answers[~gaps]):
+        return labels
+    return np.where(gaps, np.nan, labels).astype(np.float64)
 
 
 def scores_of(truth: Array, answers: Array, numbers: bool) -> Floats:

@@ -42,6 +42,16 @@ def group_column(groups: Any) -> Array:
     return values
 
 
+def is_missing(value: object) -> bool:
+    """None, NaN, NaT and pandas' NA."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        return True  # pandas' NA is neither equal nor unequal to itself
+
+
 def check_inputs(estimator: Any, X: Any, *, reset: bool, compare: bool = True) -> Any:
     """X, checked for dimensions and columns as in ``fit``; models check the rest, such as NaN.
 

@@ -138,7 +138,7 @@ class Council:
                 f"repeats must be 1, as a council gives the same votes the same answer: got {repeats}"
             )
         rule = check_aggregation(default_aggregation(votes) if aggregation is None else aggregation)
-        table, kind = check_table(votes, rule, classes)
+        table, kind = check_table(votes, rule, classes, None if known is None else known.rows)
         if progress is not None:
             known = replace(Known() if known is None else known, progress=progress)
         moot = _Moot.checked(table, kind, adversaries, truth, classes, known, checks.seed(seed), missing)
