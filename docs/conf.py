@@ -53,6 +53,7 @@ extensions = [
     "metrics_table",
     "measured",
     "search_excerpts",
+    "shown_output",
 ]
 exclude_patterns = ["_build", "_ext", "README.md", "gallery/*.ipynb"]
 root_doc = "index"

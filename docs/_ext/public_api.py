@@ -7,8 +7,10 @@ page of the function or class that gives it.
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -87,8 +89,24 @@ def _tell_names(_app: Sphinx, config: Config) -> None:
     config["numpydoc_xref_aliases"] = aliases() | ours
 
 
+def _lead_back(_app: Sphinx, pagename: str, _template: str, context: dict[str, Any], _tree: object) -> None:
+    """Listings of source lead back to a class by the address at which its page describes it.
+
+    Sphinx takes one address for all names of a module, that of the first.
+    """
+    if not pagename.startswith("_modules/folkmoot/"):
+        return
+    module = pagename.removeprefix("_modules/").replace("/", ".")
+    for each in given_back():
+        home, _, short = each.rpartition(".")
+        if home == module:
+            anchor = rf'(class="viewcode-back" href="[^"#]*#)[\w.]*?\b({short}[.\w]*")'
+            context["body"] = re.sub(anchor, rf"\g<1>{module}.\g<2>", context["body"])
+
+
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Write the pages before others are read."""
+    app.connect("html-page-context", _lead_back)
     app.connect("config-inited", _tell_names, priority=100)  # before numpydoc looks
     app.connect("builder-inited", _write, priority=100)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
