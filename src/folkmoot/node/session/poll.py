@@ -180,7 +180,6 @@ class Poll(Stages):
         self.table: dict[int, bytes] | None = None
         self.is_ballot = is_ballot
         self._early: dict[bytes, Reveal] = {}  # by commitment
-        self._late: set[tuple[int, int]] = set()  # (stage, member) passed on
         self.agreements = [
             Agreement(
                 number, COMMITMENTS, order=order_of(book.motion, number, book.members.n), pace=pace,

@@ -2,9 +2,8 @@
 
 Of two members both dial while there is no connection, with back-off. One of them may be behind NAT, or have
 moved to an address that the other does not know. The one with the smaller fingerprint begins, so that mostly
-it is dialled once. If there are two connections all the same, that member keeps the one greeted last. It
-retires the others: it says so on them and reads on until the other member has closed them. So nothing that
-is under way is lost, and the two never close one each.
+it is dialled once. If there are two connections all the same, both stay: each end sends over the one that it
+greeted last, and reads all.
 
 Peers are known by the fingerprints of their certificates. ``hold`` says of which rosters, while it runs too.
 """
@@ -41,7 +40,7 @@ MOST_HOSTS: Final = 8  # that a member was seen at lately, besides those in the 
 SKEW_SECONDS: Final = 30.0  # clocks further apart are worth a warning
 
 
-_ORDINARY: Final = ("lost", "closed", "leaving", "retired", "too many connections")  # ends of a connection
+_ORDINARY: Final = ("lost", "closed", "leaving", "too many connections")  # ends of a connection
 ACCEPTED_AT_ONCE: Final = 16  # connections, before others have their turn
 
 
@@ -397,9 +396,6 @@ class Mesh:
                 since = connection.incomplete_since
                 if since is not None and now - since > self.limits.frame_seconds:
                     connection.drop("slow frame")
-                since = connection.retired_since
-                if since is not None and now - since > self.limits.frame_seconds:
-                    connection.drop("leaving")
         shortest = min(self.limits.handshake_seconds, self.limits.frame_seconds)
         self._loop.call_later(min(1.0, shortest / 4), self._sweep)
 
@@ -436,11 +432,6 @@ class Mesh:
         state.connections.append(connection)
         state.since = self.now()
         state.seen_at(connection.address.rpartition(":")[0])
-        for other in state.connections[:-1]:
-            if other.abandoned:
-                other.drop("retired", self.limits.frame_seconds)
-            elif self._fingerprint < connection.peer:
-                other.retire()
         for extra in state.connections[:-MOST_CONNECTIONS_EACH]:
             extra.drop("too many connections")
         if self._receiver is not None:
@@ -456,14 +447,6 @@ class Mesh:
         """A frame of a peer."""
         if self._receiver is not None:
             self._receiver.received(peer, frame)
-
-    def retired(self, connection: Connection) -> None:
-        """The peer speaks over another connection: close this one as soon as we have another, too."""
-        assert connection.peer is not None  # noqa: S101
-        state = self._peers.get(connection.peer)
-        connection.abandoned = True
-        if state is not None and any(c.ready and not c.abandoned for c in state.connections):
-            connection.drop("retired", self.limits.frame_seconds)
 
     def closed(self, connection: Connection, why: str) -> None:
         """A connection is gone; if it was the last one with this peer, dial again."""

@@ -10,9 +10,6 @@ looked at, and a frame costs less. The effect of an untrusted socket is bounded 
   peer: of frames and bytes, and of the processor time that its frames took. Beyond these we stop reading
   (the sender's TCP does the waiting), and nobody else's frames wait. After ``TURN`` seconds of one
   connection's frames the others have their turn.
-
-An empty frame says that its sender speaks over another connection from now on. This one can be closed as
-soon as the other is there.
 """
 
 from __future__ import annotations
@@ -72,8 +69,6 @@ class Connection(asyncio.Protocol):
         self.ready = False  # Hello has been said
         self.expected = expected  # whom we dialled; None if we were dialled
         self.incomplete_since: float | None = None
-        self.retired_since: float | None = None  # we speak over another, and wait for the peer to close this
-        self.abandoned = False  # the peer speaks over another
         self._hub, self._most_unsent = hub, limits.most_unsent
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         dialled = expected is not None
@@ -182,12 +177,6 @@ class Connection(asyncio.Protocol):
             return
         self._write(plain, self._outgoing.read())
 
-    def retire(self) -> None:
-        """Tell the peer that this connection is not used any more, and go on reading until it closes it."""
-        if self.retired_since is None:
-            self.send(b"")
-            self.retired_since = self._now()
-
     # ---- frames ------------------------------------------------------------------------------
 
     def _read(self) -> None:
@@ -215,9 +204,6 @@ class Connection(asyncio.Protocol):
                     break
                 start = begin + length
                 if self.ready and peer is not None:
-                    if not length:
-                        self._hub.retired(self)
-                        continue
                     before = self._cpu()
                     self._hear(peer, bytes(data[begin:start]))
                     after = self._cpu()
@@ -282,8 +268,8 @@ class Connection(asyncio.Protocol):
 
     # ---- the end -----------------------------------------------------------------------------
 
-    def drop(self, why: str, last_words: float = _LAST_WORDS) -> None:
-        """Close the connection; what waits to be sent has so many seconds."""
+    def drop(self, why: str) -> None:
+        """Close the connection; what waits to be sent has a moment."""
         self._end(why)
         self._buffer.clear()
         if self._socket is not None:
@@ -291,7 +277,7 @@ class Connection(asyncio.Protocol):
             # would keep it here for ever.
             if self._secure:
                 self._socket.close()
-            self._loop.call_later(last_words, self._socket.abort)
+            self._loop.call_later(_LAST_WORDS, self._socket.abort)
 
     def round_trip(self) -> float | None:
         """Seconds to the peer and back, as the kernel measures them; None where it does not say."""

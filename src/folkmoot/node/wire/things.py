@@ -24,7 +24,6 @@ THINGS: Final = (TEXTS, RECORDS)
 MOST_THING: Final = 32 * 1024  # bytes of one text or record, as JSON
 MOST_FIELDS: Final = 1000
 
-Value: TypeAlias = str | bool | int | float | None
 Kind: TypeAlias = Literal["number", "text", "boolean"]
 
 _LARGEST: Final = sys.float_info.max
