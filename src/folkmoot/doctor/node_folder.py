@@ -10,24 +10,30 @@ from __future__ import annotations
 import asyncio
 import resource
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from shlex import quote
-from typing import Final
+from typing import Final, NamedTuple
 
+import numpy as np
+
+from folkmoot.arrays import Array
 from folkmoot.doctor.examining import Finding
 from folkmoot.doctor.machine import descriptors, in_words, is_mine, owner_of, port, room
-from folkmoot.doctor.trying import tried
 from folkmoot.node.client import Client
 from folkmoot.node.membership import identity
 from folkmoot.node.membership.identity import CERTIFICATE, KEY, SETTINGS, Identity
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.service.archive import open_archive
+from folkmoot.node.service.models import Model
 from folkmoot.node.service.node import LEAST_FREE
 from folkmoot.node.service.node_file import read_node_file
 from folkmoot.node.service.operation import LOCK, Operation, is_running, locked, own_of
+from folkmoot.node.session.terms import Answers
 from folkmoot.node.storage.storage import DATABASE
 from folkmoot.node.transports.mesh import SKEW_SECONDS, Mesh
+from folkmoot.node.wire.schema import Column
 from folkmoot.texts.embedding import local_embedding
 
 # Whoever can read one of these can act as this node or learn its open first votes.
@@ -226,3 +232,51 @@ def _peers(many: int, quorum: int, wrong: dict[str, str], skews: list[float]) ->
     if reached + 1 < quorum:  # the others may not run yet
         return Finding("peers", "note", f"{note}; no motion can be decided before {quorum - 1} are")
     return Finding("peers", "ok", note)
+
+
+_TEXT: Final = "This is a test."
+_LONGEST: Final = 60.0  # seconds that a service has
+
+
+class Trial(NamedTuple):
+    """The answer of a model to one row; ``trouble`` says why it is none."""
+
+    asked: str
+    answer: str
+    seconds: float
+    trouble: str = ""
+
+
+def tried(model: Model) -> Trial | None:
+    """Ask a model one row of its columns; None if nobody knows which it has."""
+    row, asked = _row(model)
+    if row is None:
+        return None
+    began = time.perf_counter()
+    kind: Answers = "numbers" if model.labels is None else "labels"
+    try:
+        found = model.ask(row, kind, model.labels or (), _LONGEST)
+    except ValueError as error:
+        return Trial(asked, "", time.perf_counter() - began, str(error))
+    seconds = time.perf_counter() - began
+    answer = next(iter(found.values))
+    if answer is None or answer != answer:
+        return Trial(asked, "", seconds, found.detail or found.reason or "it gives no answer")
+    return Trial(asked, str(answer), seconds)
+
+
+def _row(model: Model) -> tuple[Array | None, str]:
+    if model.columns is not None:
+        values = [_value(column) for column in model.schema] or [0.0] * model.columns
+        return np.array([values]), "one row" if any(values) else "one row of zeros"
+    if model.is_remote:
+        found = np.empty(1, dtype=object)
+        found[:] = [_TEXT]
+        return found, f"the text {_TEXT!r}"
+    return None, ""
+
+
+def _value(column: Column) -> float:
+    """A number within the range of a column."""
+    bounds = [each for each in (column.low, column.high) if each is not None and np.isfinite(each)]
+    return float(np.mean(bounds)) if bounds else 0.0

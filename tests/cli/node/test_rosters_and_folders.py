@@ -12,9 +12,9 @@ from sklearn.linear_model import LogisticRegression
 
 from folkmoot.node.membership.identity import load
 from folkmoot.node.membership.roster import Roster
+from folkmoot.node.service.input_files import read_schema
 from folkmoot.node.service.models import load_model
 from folkmoot.node.service.node_file import read_node_file
-from folkmoot.node.service.schema_files import read_schema
 from folkmoot.node.storage.storage import open_storage
 from support.command import assert_refused, run, run_json
 

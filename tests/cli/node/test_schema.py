@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from folkmoot.node.service.input_files import read_inputs
-from folkmoot.node.service.schema_files import read_schema
+from folkmoot.node.service.input_files import read_inputs, read_schema
 from support.command import assert_refused, run, run_json
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from folkmoot.node.membership.exported import read_exported
 from folkmoot.node.membership.identity import create
-from folkmoot.node.service.model_table import ModelTable
-from folkmoot.node.service.node_file import read_node_file
+from folkmoot.node.service.node_file import ModelTable, read_node_file
 from support.command import assert_refused, run, run_json
 
 GOOD = (

@@ -22,8 +22,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from folkmoot.node.service.model_table import ModelTable
 from folkmoot.node.service.models import Model, load_model
+from folkmoot.node.service.node_file import ModelTable
 from support.onnx_files import write_onnx
 
 RNG = np.random.default_rng(0)

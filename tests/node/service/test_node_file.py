@@ -9,8 +9,7 @@ import pytest
 
 from folkmoot.node.membership.identity import RUNNING, create, load
 from folkmoot.node.membership.roster import Roster
-from folkmoot.node.service.model_table import ModelTable
-from folkmoot.node.service.node_file import NodeFile, read_node_file
+from folkmoot.node.service.node_file import ModelTable, NodeFile, read_node_file
 from folkmoot.node.service.policy import Policy
 from support.command import assert_refused
 

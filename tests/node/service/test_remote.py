@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from folkmoot.doctor.trying import tried
+from folkmoot.doctor.node_folder import tried
 from folkmoot.models.parsing import REFUSED
 from folkmoot.models.posting import NONSENSE, TOO_SLOW, UNREACHED
 from folkmoot.models.remote import OTHER

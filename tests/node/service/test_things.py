@@ -20,8 +20,8 @@ from sklearn.preprocessing import OneHotEncoder
 
 from folkmoot.node.client import Client, NodeRefusal
 from folkmoot.node.service.input_files import read_inputs
-from folkmoot.node.service.model_table import ModelTable
 from folkmoot.node.service.models import Model, load_model
+from folkmoot.node.service.node_file import ModelTable
 from folkmoot.node.session.header import Header
 from folkmoot.node.wire.batch import Batch
 from folkmoot.node.wire.schema import Column

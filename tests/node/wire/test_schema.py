@@ -13,8 +13,8 @@ from sklearn.linear_model import LogisticRegression
 
 from folkmoot.node.service.holdout import read_holdout
 from folkmoot.node.service.input_files import read_inputs
-from folkmoot.node.service.model_table import ModelTable
 from folkmoot.node.service.models import load_model
+from folkmoot.node.service.node_file import ModelTable
 from folkmoot.node.wire.schema import Column, MismatchError, align
 from support.command import assert_refused
 

@@ -32,11 +32,10 @@ from folkmoot.node.membership.roster import Member, Roster
 from folkmoot.node.rosters.successor import Successor
 from folkmoot.node.service.admission import _START
 from folkmoot.node.service.holdout import read_holdout
-from folkmoot.node.service.input_files import inputs_in_text, read_inputs
+from folkmoot.node.service.input_files import inputs_in_text, read_inputs, read_schema
 from folkmoot.node.service.inputs import read_chunk
 from folkmoot.node.service.interface import RosterChange
-from folkmoot.node.service.model_table import read_model_file
-from folkmoot.node.service.schema_files import read_schema
+from folkmoot.node.service.node_file import read_model_file
 from folkmoot.node.session import frames, sets
 from folkmoot.node.session.header import Header, read_header
 from folkmoot.node.session.terms import Terms

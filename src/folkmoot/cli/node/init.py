@@ -102,7 +102,7 @@ def init(
     )  # fmt: skip
     create_storage(folder, made.fingerprint, time.time())
     if schema:
-        from folkmoot.node.service.schema_files import schema_text
+        from folkmoot.node.service.input_files import schema_text
 
         (folder / SCHEMA).write_text(schema_text(schema), encoding="utf-8")
     line = made.member().line()
@@ -127,7 +127,7 @@ def init(
 def _labels(path: Path) -> dict[str, str]:
     """What the moot calls each label of the model, as a file says."""
     from folkmoot.node.membership.fields import read_toml
-    from folkmoot.node.service.model_table import label_map
+    from folkmoot.node.service.node_file import label_map
 
     try:
         return label_map(read_toml(path))
@@ -141,9 +141,9 @@ def _schema(model: str, columns: Path | None, labels: dict[str, str] | None) -> 
 
     from folkmoot.files.tabular import open_table
     from folkmoot.node.service.holdout import LABEL
-    from folkmoot.node.service.model_table import ModelTable
+    from folkmoot.node.service.input_files import schema_beside
     from folkmoot.node.service.models import load_model
-    from folkmoot.node.service.schema_files import schema_beside
+    from folkmoot.node.service.node_file import ModelTable
     from folkmoot.node.wire.schema import Column
 
     with TemporaryDirectory() as hidden:

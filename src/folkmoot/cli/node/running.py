@@ -138,8 +138,7 @@ def schema(
 
 def _schema_of(file: Path, *, json: bool) -> None:
     """Columns as a file shows them; units and ranges are for its owner to add."""
-    from folkmoot.node.service.input_files import read_inputs
-    from folkmoot.node.service.schema_files import schema_text
+    from folkmoot.node.service.input_files import read_inputs, schema_text
 
     found = read_inputs(file).schema
     if not found:

@@ -21,7 +21,7 @@ from folkmoot.node.service.interface import Checked, CheckedColumn, InvitationSt
 from folkmoot.node.service.parts import Parts
 from folkmoot.node.service.playing import Playing
 from folkmoot.node.service.scheduling import Answered, Question
-from folkmoot.node.service.voting import Cast, votes_on
+from folkmoot.node.service.voting import ModelVotes, votes_on
 from folkmoot.node.session.header import Header, motion_of, read_header
 from folkmoot.node.session.terms import MOST_WEIGHT, Terms
 from folkmoot.node.storage.storage import Part
@@ -178,7 +178,7 @@ class Asking:
         if model.columns is not None or model.is_remote:
             return
         whole = batch.of_things or np.isfinite(batch.array[:1]).all()
-        answered: asyncio.Future[Answered[Cast]] = asyncio.get_running_loop().create_future()
+        answered: asyncio.Future[Answered[ModelVotes]] = asyncio.get_running_loop().create_future()
         first = batch.array[:1]
         question = Question(
             wanted.name, wanted.roster.peers[wanted.place], 1,

@@ -1,4 +1,4 @@
-"""Inputs for a motion from a file: rows of numbers, texts or records.
+"""Inputs of a motion and their schemas in files.
 
 =============  =====================================================================================
 file           inputs
@@ -8,13 +8,17 @@ file           inputs
 ``.jsonl``     a JSON value per line: texts, records (objects), or rows (lists of numbers)
 a table        CSV or parquet. Without a column of words it is rows of numbers, else it is records.
 =============  =====================================================================================
+
+A schema says what the columns of inputs or of a model are called, their units and their ranges. A file
+``NAME.schema.toml`` beside ``NAME.skops``, ``NAME.onnx`` or ``NAME.pkl`` is that model's without being asked
+for. Columns are in the order in which the model takes them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Final
 
 import msgspec
 import numpy as np
@@ -22,9 +26,44 @@ import numpy as np
 from folkmoot.files.array_files import map_array
 from folkmoot.files.json_lines import JSON_LINES, json_lines, text_lines
 from folkmoot.files.tabular import Table, open_table, text_table
-from folkmoot.node.service.schema_files import read_schema
+from folkmoot.node.membership.fields import converted, read_toml, toml_string
+from folkmoot.node.service import interface
 from folkmoot.node.wire.batch import Batch
-from folkmoot.node.wire.schema import Column, Schema, described
+from folkmoot.node.wire.schema import Column, Schema, check_schema, described
+
+SUFFIX: Final = ".schema.toml"
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    """The tables of a file."""
+
+    column: Annotated[list[interface.Column], msgspec.Meta(min_length=1)]
+
+
+def read_schema(path: Path) -> Schema:
+    """The columns that a file declares; ValueError, with the file and the column, if it declares none."""
+    try:
+        found = converted(read_toml(path), _File).column
+    except ValueError as error:
+        raise ValueError(f'{path} must hold [[column]] tables, each with name = "...": {error}') from None
+    schema = tuple(Column(*msgspec.structs.astuple(each)) for each in found)
+    check_schema(schema, len(schema), str(path))
+    return schema
+
+
+def schema_beside(model: str) -> Path | None:
+    """The file beside a model's own that declares its columns, if there is one."""
+    path = Path(model).with_suffix(SUFFIX) if Path(model).suffix else None
+    return path if path is not None and path.is_file() else None
+
+
+def schema_text(schema: Schema) -> str:
+    """A file that declares these columns; whoever keeps it may add units and ranges."""
+    lines = ["# What the model takes, in its order; unit, low and high may be added to a column of numbers."]
+    for column in schema:
+        kind = "" if column.kind == "number" else f"\nkind = {toml_string(column.kind)}"
+        lines.append(f"[[column]]\nname = {toml_string(column.name)}{kind}")
+    return "\n".join(lines) + "\n"
 
 
 def read_inputs(path: Path, schema: Path | None = None) -> Batch:

@@ -12,7 +12,7 @@ import numpy as np
 
 from folkmoot.arrays import Array, Ints
 from folkmoot.node.review import own_rows
-from folkmoot.node.service.voting import Cast, nothing
+from folkmoot.node.service.voting import ModelVotes, nothing
 from folkmoot.node.session.header import Header
 from folkmoot.node.wire.things import unpacked
 
@@ -59,7 +59,7 @@ class Inputs:
         """``fetch`` asks for a chunk, ``answer`` has it voted on; ``own`` are rows shown, with truths."""
         self.header, self.places = header, dict[int, int]()
         self._fetch, self._answer, self._own = fetch, answer, own
-        self._casts: dict[int, Cast] = {}
+        self._casts: dict[int, ModelVotes] = {}
         self._asked: dict[int, float] = {}  # chunks on their way: when they are asked for again
         self._tries: Counter[int] = Counter()
         self._with_model: set[int] = set()
@@ -102,24 +102,24 @@ class Inputs:
             self.places |= {start + place: truth for place, truth in found.items()}
         self._answer(index, rows)
 
-    def answered(self, index: int, parts: Sequence[Cast], trouble: str) -> Cast:
+    def answered(self, index: int, parts: Sequence[ModelVotes], trouble: str) -> ModelVotes:
         """The model's answers to a chunk, slice by slice; ``trouble`` is why the last slices are missing."""
         told = next((part for part in parts if part.reason), None)
         reason = told.reason if told is not None else "its model failed" if trouble else ""
         detail = told.detail if told is not None else trouble
         unchecked = parts[0].unchecked if parts else ""
-        cast = Cast(self._votes(index, parts), reason, detail, unchecked)
+        cast = ModelVotes(self._votes(index, parts), reason, detail, unchecked)
         self._with_model.discard(index)
         self._casts[index] = cast
         return cast
 
-    def _votes(self, index: int, parts: Sequence[Cast]) -> Ints:
+    def _votes(self, index: int, parts: Sequence[ModelVotes]) -> Ints:
         """Votes on a chunk, slice by slice; none on the rows of slices that are missing."""
         votes = [part.votes for part in parts]
         missing = rows_in(self.header, index) - sum(map(len, votes))
         return np.concatenate([*votes, nothing(self.header, missing)])
 
-    def ballot(self, partly: Mapping[int, Sequence[Cast]]) -> tuple[Ints, str]:
+    def ballot(self, partly: Mapping[int, Sequence[ModelVotes]]) -> tuple[Ints, str]:
         """Votes on all inputs, as far as they are there; and why there are not more.
 
         ``partly`` has what the model has said so far of chunks that it still works on.

@@ -26,9 +26,8 @@ from folkmoot.checks import ArgumentError
 from folkmoot.files.skops_files import error_text
 from folkmoot.files.tabular import shortened
 from folkmoot.models.labels import as_labels, label_text
-from folkmoot.node.service.choosing import Reply
-from folkmoot.node.service.model_table import SERVICES, ModelTable, read_model_file
-from folkmoot.node.service.schema_files import read_schema, schema_beside
+from folkmoot.node.service.input_files import read_schema, schema_beside
+from folkmoot.node.service.node_file import SERVICES, ModelTable, read_model_file
 from folkmoot.node.session.terms import Answers
 from folkmoot.node.wire.schema import (
     Alignment,
@@ -140,7 +139,7 @@ def _fitted(spec: str, found: Loaded, worker: Sandboxed[Any] | None = None) -> M
     )  # fmt: skip
 
 
-class Answered(NamedTuple):
+class ModelAnswers(NamedTuple):
     """Answers to some rows: a label, a number or probabilities per row, and why rows have none."""
 
     values: Sequence[Any] | Array
@@ -173,9 +172,11 @@ class Model:
         self.labels = self._columns
         self._answer, self._chances = answer, chances
         # Asks it whole prompts, for so many seconds; None: it takes none.
-        self.say: Callable[[Sequence[str], float], Sequence[Reply]] | None = None
+        self.say: Callable[[Sequence[str], float], ModelAnswers] | None = None
         if remote is not None and remote.takes_prompts:
-            self.say = remote.say
+            self.say = lambda prompts, seconds: ModelAnswers(
+                remote.say(prompts, seconds), remote.reason, remote.detail
+            )
 
     def fit(self, schema: Schema, columns: int, dtype: str = "<f8") -> Alignment:
         """How inputs with this schema become what the model takes; MismatchError if they cannot."""
@@ -318,7 +319,7 @@ class Model:
         labels: Sequence[str],
         seconds: float = math.inf,
         names: Sequence[str] = (),
-    ) -> Answered:
+    ) -> ModelAnswers:
         """Ask it as a motion does, with why rows have no vote; a service has so many seconds."""
         if self._remote is not None:
             self._remote.seconds = seconds
@@ -333,8 +334,8 @@ class Model:
         else:
             values = self.probabilities(X, labels)
         if self._remote is not None:
-            return Answered(values, self._remote.reason, self._remote.detail)
-        return Answered(values)
+            return ModelAnswers(values, self._remote.reason, self._remote.detail)
+        return ModelAnswers(values)
 
     def predict(self, X: npt.ArrayLike) -> list[str | None]:
         """One label a row; None is no vote."""

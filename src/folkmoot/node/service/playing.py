@@ -23,13 +23,12 @@ from folkmoot.node.membership.roster import Roster
 from folkmoot.node.own import OwnVotes, final_votes
 from folkmoot.node.records import knowledge
 from folkmoot.node.review import ballots_of, first_ballot
-from folkmoot.node.service.choosing import Chosen, chosen_by, question_of
+from folkmoot.node.service.holdout import rows_shown, rows_to_show
 from folkmoot.node.service.inputs import Inputs
 from folkmoot.node.service.models import Model
 from folkmoot.node.service.parts import Parts
 from folkmoot.node.service.scheduling import Answered, Question
-from folkmoot.node.service.showing import rows_shown, rows_to_show
-from folkmoot.node.service.voting import Cast, votes_on
+from folkmoot.node.service.voting import ModelVotes, chosen_by, question_of, votes_on
 from folkmoot.node.session.header import Header
 from folkmoot.node.session.motion import Motion
 from folkmoot.node.session.statement import NIL, Kind
@@ -440,10 +439,10 @@ class Playing:
         if header.terms.answers == "text" or header.rows:
             self._rows[index] = rows
 
-        def ask(model: Model, start: int, stop: int, wanted: Callable[[], bool]) -> Cast:
+        def ask(model: Model, start: int, stop: int, wanted: Callable[[], bool]) -> ModelVotes:
             return votes_on(model, header, rows[start:stop], wanted, lambda: until - now())
 
-        def done(found: Answered[Cast]) -> None:
+        def done(found: Answered[ModelVotes]) -> None:
             if self._inputs is None:
                 return
             cast = self._inputs.answered(index, found.parts, found.trouble)
@@ -511,18 +510,18 @@ class Playing:
         until = self._cutoff(1) - min(_TO_COME_BACK, header.terms.window / 10)
         self._choosing = True
 
-        def ask(model: Model, start: int, stop: int, wanted: Callable[[], bool]) -> Chosen:
+        def ask(model: Model, start: int, stop: int, wanted: Callable[[], bool]) -> ModelVotes:
             ask_model = model.say if len(questions) == header.inputs and wanted() else None
             say = None if ask_model is None else lambda prompts: ask_model(prompts, until - now())
             return chosen_by(how, say, place, questions[start:stop], found[start:stop], secret)
 
-        def done(answered: Answered[Chosen]) -> None:
+        def done(answered: Answered[ModelVotes]) -> None:
             if self.stopped or not self._choosing:
                 return
             why = answered.trouble or next((part.detail for part in answered.parts if part.reason), "")
             if why:
                 self.parts.log("warning", "no choice", motion=self.name.hex(), why=why)
-            choices = [each for part in answered.parts for each in part.choices]
+            choices = [each for part in answered.parts for each in part.votes]
             self._cast_choices([*choices, *[None] * (header.inputs - len(choices))])
 
         asker = self.roster.peers[header.asker]
@@ -534,7 +533,7 @@ class Playing:
         self._fell_back = "its model was too slow to choose, so it stayed with its own texts"
         self.parts.log("warning", "no choice", motion=self.name.hex(), why=self._fell_back)
         self.parts.scheduler.cancel(self.name)
-        self._cast_choices(chosen_by("same", None, self.place, [], self._candidates, b"").choices)
+        self._cast_choices(chosen_by("same", None, self.place, [], self._candidates, b"").votes)
 
     def _cast_choices(self, choices: Sequence[Choice | None]) -> None:
         self._choosing, self._rows = False, {}

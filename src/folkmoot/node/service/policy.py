@@ -19,7 +19,7 @@ from msgspec import Meta
 from folkmoot import checks
 from folkmoot.files.tabular import shortened
 from folkmoot.node.membership.fields import NAME, converted
-from folkmoot.node.service.schema_files import read_schema
+from folkmoot.node.service.input_files import read_schema
 from folkmoot.node.session.header import MOST_INPUTS, Header
 from folkmoot.node.session.statement import most_faults
 from folkmoot.node.session.terms import LOCAL, MOST_LABELS, MOST_ROUNDS, MOST_ROWS

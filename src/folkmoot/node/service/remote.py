@@ -15,8 +15,7 @@ from folkmoot.models.labels import classes_of
 from folkmoot.models.openai import OpenAIModel
 from folkmoot.models.posting import key_from
 from folkmoot.models.serving import Facts, Replies, asked, facts_of, made, port_of, replied
-from folkmoot.node.service.choosing import Reply
-from folkmoot.node.service.model_table import ModelTable
+from folkmoot.node.service.node_file import ModelTable
 from folkmoot.sandbox.messages import given
 from folkmoot.sandbox.process import Limits, Sandboxed, WorkerError
 
@@ -73,15 +72,13 @@ class Remote:
             most=1 << 16 | len(prompts) * _FOR_A_TEXT, seconds=seconds + _MORE,
         )  # fmt: skip
 
-    def say(self, prompts: Sequence[str], seconds: float) -> list[Reply]:
-        """Ask a language model whole prompts: a text each, or why there is none."""
+    def say(self, prompts: Sequence[str], seconds: float) -> list[str | None]:
+        """Ask a language model whole prompts: a text each, None where there is none."""
         texts = np.empty(len(prompts), dtype=object)
         texts[:] = list(prompts)
         allowed = max(0.0, min(seconds, _SECONDS))
         values = self._counted(lambda: self._reply(texts, allowed)).tolist()
-        return [
-            Reply(each) if isinstance(each, str) else Reply(None, self.reason, self.detail) for each in values
-        ]
+        return [each if isinstance(each, str) else None for each in values]
 
     def predict(self, rows: Array, names: Sequence[str] = ()) -> Array:
         """A label or number per row, None for no vote."""

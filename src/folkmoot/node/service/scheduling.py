@@ -21,7 +21,7 @@ MOST_ROWS: Final = 1 << 14  # of a slice
 _LEAST: Final = 1e-4  # seconds that a slice counts, however quick it was
 
 
-Said = TypeVar("Said")  # the answers to the rows of a slice, such as ``voting.Cast``
+Said = TypeVar("Said")  # the answers to the rows of a slice, such as ``voting.ModelVotes``
 
 
 @dataclass(frozen=True)

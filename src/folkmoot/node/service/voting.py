@@ -1,22 +1,29 @@
-"""A node's model as a voter: its answers become votes, and what it cannot answer no vote, with a reason."""
+"""A node's model as a voter: its answers become votes or choices, and what it cannot answer no vote.
+
+Choices among proposed texts are made by its own model, by an embedding, or by staying with its own text;
+``folkmoot.texts.choosing`` has the three ways. Whatever the model does, the node goes on: an input without an
+answer has no vote, with a reason.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import heapq
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from folkmoot.aggregation.texts import LONGEST
+from folkmoot.aggregation.texts import LONGEST, Candidate, Choice
 from folkmoot.arrays import Array, Bools, Ints
 from folkmoot.node.ballots import Ballots, levels_of, on_grid
 from folkmoot.node.rules.numbers import MOST
-from folkmoot.node.service.models import Answered, Model
+from folkmoot.node.service.models import Model, ModelAnswers
 from folkmoot.node.session.header import Header
 from folkmoot.node.wire.schema import Alignment, MismatchError
+from folkmoot.texts.choosing import Choose, UnreadableError, nearest, own, prompt_for, read_reply, shuffled
 from folkmoot.votes import NO_VOTE
 
 MOST_CALLS: Final = 64  # of the model for one chunk, to find the rows that it fails on
@@ -24,10 +31,10 @@ _SILENT: Final = "its model gives no answer to some inputs"
 _STRANGE: Final = "its model gives labels that are not among those of the motion"
 
 
-class Cast(NamedTuple):
-    """Votes on some inputs. ``reason`` is told to all; ``detail`` may be private, and stays here."""
+class ModelVotes(NamedTuple):
+    """Votes or choices on some inputs. All are told ``reason``; ``detail`` may be private, and stays here."""
 
-    votes: Ints  # as ``Ballots`` has them
+    votes: Any  # as ``Ballots`` has them; of choices a list, None for none
     reason: str = ""
     detail: str = ""
     unchecked: str = ""  # why columns were taken by position
@@ -45,7 +52,7 @@ def votes_on(
     inputs: Array,
     wanted: Callable[[], bool] = lambda: True,
     left: Callable[[], float] = lambda: math.inf,
-) -> Cast:
+) -> ModelVotes:
     """A model's votes on inputs of a motion; whatever it does, the node goes on.
 
     ``wanted`` is asked before every call of the model: once the votes are not, it is not called again.
@@ -58,7 +65,7 @@ def votes_on(
         fit = model.fit(header.schema, header.columns, header.dtype)
         model.check_answers(header.terms.answers)
     except MismatchError as error:
-        return Cast(none, error.why, str(error))
+        return ModelVotes(none, error.why, str(error))
     arranged = fit.arranged(inputs)
     outside = fit.outside(arranged)
     within = ~outside.any(axis=1)
@@ -70,8 +77,8 @@ def votes_on(
         none[within] = found.votes
         why = f"{why}; {found.reason}" if found.reason else why
         detail = f"{detail}; {found.detail}" if found.detail else detail
-        return Cast(none, why, detail, fit.unchecked, found.failed)
-    return Cast(none, why, detail, fit.unchecked)
+        return ModelVotes(none, why, detail, fit.unchecked, found.failed)
+    return ModelVotes(none, why, detail, fit.unchecked)
 
 
 def _asked(
@@ -81,7 +88,7 @@ def _asked(
     inputs: Array,
     wanted: Callable[[], bool],
     left: Callable[[], float],
-) -> Cast:
+) -> ModelVotes:
     terms = header.terms
     questions = _Questions(
         lambda rows: model.ask(rows, terms.answers, terms.labels, left(), fit.names),
@@ -99,9 +106,9 @@ def _asked(
             why = _STRANGE
             detail = f"the model says {strange!r:.60}, and the motion has {', '.join(terms.labels):.200}"
         votes = np.array([number.get(label, NO_VOTE) for label in said], dtype=np.int64)
-        return Cast(votes, why, detail, failed=failed)
+        return ModelVotes(votes, why, detail, failed=failed)
     if terms.answers == "text":
-        cast = Cast(nothing(header, len(said)), why, detail, failed=failed)
+        cast = ModelVotes(nothing(header, len(said)), why, detail, failed=failed)
         return _texts(said, Ballots("text", header.inputs).most_text, cast)
     if terms.answers == "numbers":
         numbers = np.array([np.nan if each is None else each for each in said], dtype=np.float64)
@@ -109,15 +116,15 @@ def _asked(
         if wide.any() and not why:
             why = "its model gives numbers that are too large for the grid of the motion"
             detail = f"the model says {numbers[wide][0]:g}, and the grid has steps of {terms.step:g}"
-        return Cast(on_grid(np.where(wide, np.nan, numbers), terms.step), why, detail, failed=failed)
+        return ModelVotes(on_grid(np.where(wide, np.nan, numbers), terms.step), why, detail, failed=failed)
     unknown = np.full(len(terms.labels), np.nan)
     chances = np.stack([unknown if each is None else each for each in said])
     if np.isnan(chances).any() and not why:
         why = _STRANGE
-    return Cast(levels_of(chances), why, detail, failed=failed)
+    return ModelVotes(levels_of(chances), why, detail, failed=failed)
 
 
-def _texts(said: list[Any], most: int, cast: Cast) -> Cast:
+def _texts(said: list[Any], most: int, cast: ModelVotes) -> ModelVotes:
     """Texts, as far as they may be voted: not too long, and with more in them than white space."""
     why, detail = cast.reason, cast.detail
     for row, text in enumerate(said):
@@ -171,7 +178,7 @@ class _Questions:
 
     def __init__(
         self,
-        ask: Callable[[Array], Answered],
+        ask: Callable[[Array], ModelAnswers],
         inputs: Array,
         wanted: Callable[[], bool],
         *,
@@ -236,3 +243,56 @@ class _Questions:
         if not self._why and (why or silent):
             self._why, self._detail = why or _SILENT, self._detail or detail
         return True
+
+
+# Choices among proposed texts
+
+
+def chosen_by(
+    how: Choose,
+    say: Callable[[Sequence[str]], ModelAnswers] | None,
+    member: int,
+    questions: Sequence[Any],
+    options: Sequence[tuple[Candidate, ...]],
+    secret: bytes,
+) -> ModelVotes:
+    """Choose on each question, None for no choice: ``folkmoot.texts.choosing`` has the three ways.
+
+    ``say`` asks the model whole prompts, and ``secret`` is what its orders follow from. A member stays with
+    its own proposals if its model takes no prompts, or if the questions are gone.
+    """
+    found: list[Choice | None] = [None] * len(options)
+    asks: dict[int, list[int]] = {}
+    for k, each in enumerate(options):
+        if not each:
+            continue
+        if how == "embedding":
+            found[k] = nearest(each)
+        elif how == "same" or say is None or (len(each) == 1 and member in each[0].proposers):
+            choice = own(member, each)
+            found[k] = None if choice.best is None else choice
+        else:
+            order_of = hashlib.sha256(secret + k.to_bytes(4, "big")).digest()
+            asks[k] = shuffled(len(each), order_of)
+    if not asks or say is None:
+        return ModelVotes(found)
+    texts = {k: [each.text for each in options[k]] for k in asks}
+    said = say([prompt_for(questions[k], texts[k], order) for k, order in asks.items()])
+    why = detail = ""
+    for (k, order), text in zip(asks.items(), said.values, strict=True):
+        try:
+            if text is None:
+                raise UnreadableError(said.reason)
+            found[k] = read_reply(text, order)
+        except UnreadableError as error:
+            why = why or str(error)
+            detail = detail or said.detail or f"it said {' '.join((text or '').split())!r:.200}"
+    return ModelVotes(found, why, detail, failed=sum(found[k] is None for k in asks))
+
+
+def question_of(header: Header, row: Any) -> Any:
+    """An input as a model is shown it: by the names of its columns, if these have names."""
+    cells = row.tolist() if hasattr(row, "tolist") else row
+    if header.schema and isinstance(cells, list):
+        return dict(zip((column.name for column in header.schema), cells, strict=True))
+    return cells
