@@ -78,13 +78,13 @@ async def play(browser: str, path: Path) -> None:
     moot = Moot(voters(X[:half], y[:half]))
     node = moot.nodes[0]
     with tempfile.TemporaryDirectory() as folder:
-        async with opened(node, Path(folder), page=LOOPBACK) as door:
+        async with opened(node, Path(folder), page=LOOPBACK) as server:
 
             def ask_and_look() -> None:
                 for start in range(0, 3 * INPUTS, INPUTS):
                     rows = X[half + start : half + start + INPUTS]
                     Client(folder).ask(rows, columns=[f"pixel {i}" for i in range(64)], labels=LABELS)
-                take(str(door.address), moot.network.world(moot.peers[0]).clock(), browser, path)
+                take(str(server.address), moot.network.world(moot.peers[0]).clock(), browser, path)
 
             looking = asyncio.create_task(asyncio.to_thread(ask_and_look))
             while not looking.done():

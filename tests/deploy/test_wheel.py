@@ -240,9 +240,9 @@ compare(np.array([[0, 1], [0, 1], [1, 1]])).plot().savefig("picture.png")
 print("yes")
 """,
     "page": """
-from folkmoot.node.service.operation import door_of_nodes
+from folkmoot.node.service.operation import web_server
 from folkmoot.node.web.metrics import Metrics
-door_of_nodes().Page("127.0.0.1:0")
+web_server().Page("127.0.0.1:0")
 Metrics()
 print("yes")
 """,

@@ -43,7 +43,7 @@ OWN: Final = {
     "node.web.guard:read_token", "node.session.frames:_STORED", "node.session.frames:read_stored",
     "node.storage.storage:_EVIDENCE", "node.storage.storage:Storage._amend",
     "node.storage.storage:Storage.motion", "node.storage.storage:Storage.since",
-    "node.service.asking:Asking.kept", "node.service.asking:Asking.take_up",
+    "node.service.own_motions:OwnMotions.kept", "node.service.own_motions:OwnMotions.take_up",
     "node.rosters.chronicle:_EVIDENCE", "node.rosters.chronicle:_PRECOMMITS",
     "sandbox.worker:main", "sandbox.worker:_serve", "sandbox.process:Sandboxed._start",
 }  # fmt: skip
@@ -76,6 +76,8 @@ def _functions(node: ast.AST, prefix: str) -> Iterator[str]:
 
 
 def _reads(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    if "abstractmethod" in map(ast.unparse, function.decorator_list):
+        return False
     calls = {ast.unparse(each.func) for each in _own(function) if isinstance(each, ast.Call)}
     first = next((each for each in function.args.args if each.arg not in ("self", "cls")), None)
     takes = ast.unparse(first.annotation) if first is not None and first.annotation is not None else ""

@@ -14,12 +14,8 @@ from hypothesis import strategies as st
 
 from folkmoot.aggregation import DawidSkene
 from folkmoot.aggregation.aggregating import aggregate
-from folkmoot.node.rules import dawid_skene as dawid_skenes
-from folkmoot.node.rules.dawid_skene import dawid_skene
-from folkmoot.node.rules.fixed import ONE, log2, power
-from folkmoot.node.rules.numbers import median, trimmed_mean
-from folkmoot.node.rules.pools import pool
-from folkmoot.node.rules.votes import plurality, weighted
+from folkmoot.node import rules
+from folkmoot.node.rules import ONE, dawid_skene, log2, median, plurality, pool, power, trimmed_mean, weighted
 
 VOTES = st.lists(st.lists(st.integers(-1, 4), min_size=7, max_size=7), min_size=1, max_size=9)
 
@@ -173,13 +169,13 @@ def test_dawid_skene_minds_no_order() -> None:
 def test_dawid_skene_stops_early_where_there_is_much_to_look_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """Votes by lot never settle: a member could hold up all others with a legal motion."""
     looked_at: list[int] = []
-    believed = dawid_skenes._Told.believed
+    believed = rules._Entries.believed
 
     def counting(told: Any, logs: Any, belief: Any) -> Any:
         looked_at.append(len(told.where))
         return believed(told, logs, belief)
 
-    monkeypatch.setattr(dawid_skenes._Told, "believed", counting)
+    monkeypatch.setattr(rules._Entries, "believed", counting)
     dawid_skene(np.random.default_rng(3).integers(0, 8, (7, 20_000)), classes=8, least=1)
     assert max(looked_at) > 400_000
     assert sum(looked_at) <= 16_000_000

@@ -21,7 +21,7 @@ from folkmoot.adversaries.interface import numbers_handed_in
 from folkmoot.aggregation import GeometricMedian
 from folkmoot.aggregation.naming import RULES
 from folkmoot.node.answer import answer_of, digest_of
-from folkmoot.node.ballots import levels_of, on_grid
+from folkmoot.node.ballots import Numbers, Probabilities, levels_of, on_grid
 from folkmoot.node.review import ballots_of
 from folkmoot.node.session.header import Header, motion_of
 from folkmoot.node.session.terms import RULES as RULES_OF_A_NODE
@@ -149,9 +149,9 @@ def _signed(answers: Any, rule: str, rng: np.random.Generator) -> bytes:
     tables = []
     for poll in range(terms.polls):
         form = ballots_of(header, poll)
-        if form.answers == "numbers":
+        if isinstance(form, Numbers):
             table = on_grid(rng.normal(size=(n, inputs)), STEP)
-        elif form.answers == "probabilities":
+        elif isinstance(form, Probabilities):
             table = np.stack([levels_of(each) for each in rng.random((n, inputs, classes)) ** 3])
         else:
             right = rng.random((n, inputs)) < rng.random((n, 1))

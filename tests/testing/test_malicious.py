@@ -77,7 +77,7 @@ def test_who_says_two_things_leaves_evidence_and_who_is_silent_none() -> None:
 
 
 def test_a_node_in_production_has_no_way_to_lie() -> None:
-    code = "import sys, folkmoot.node.service.operation, folkmoot.cli.node.running; print(*sys.modules)"
+    code = "import sys, folkmoot.node.service.operation, folkmoot.cli.node.node; print(*sys.modules)"
     ran = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
     )

@@ -84,7 +84,7 @@ def _print(study: Study, signed: list[str]) -> None:
 
 def _signed(folder: Path, seed: int, progress: PartProgress | None) -> list[str]:
     """Let a few real nodes decide some digits; what they signed goes into the folder."""
-    from folkmoot.cli.node.reached import opened
+    from folkmoot.cli.node.options import opened
     from folkmoot.local.moot import LocalMoot, play
 
     moot = LocalMoot(NODES, MALICIOUS, inputs=INPUTS, terms={"seconds": 60.0}, seed=seed)

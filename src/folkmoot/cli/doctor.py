@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from folkmoot.cli.node.reached import token_of
-from folkmoot.cli.node.words import ListenAlso, NodeIfAny, Token
+from folkmoot.cli.node.options import ListenAlso, NodeIfAny, Token, token_of
 from folkmoot.cli.options import Json
 from folkmoot.cli.output import print_json, print_table, say
 

@@ -99,7 +99,7 @@ def _inside(folder: Path) -> Iterator[Finding]:
         return
     yield Finding("identity", "ok", f"{me.name}, fingerprint {me.fingerprint[:16]}…")
     try:
-        told = read_node_file(folder)
+        settings = read_node_file(folder)
     except ValueError as error:
         yield Finding("settings", "broken", str(error))
         return
@@ -109,7 +109,7 @@ def _inside(folder: Path) -> Iterator[Finding]:
         return
     yield port(me.listen)
     yield _model(folder)
-    if told.choose == "embedding":
+    if settings.choose == "embedding":
         yield Finding("choice", "ok", f"the text nearest to all others by {local_embedding().words}")
     yield from _stored(folder, me)
 

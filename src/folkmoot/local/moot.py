@@ -20,7 +20,7 @@ from folkmoot.datasets import load_digits_moot
 from folkmoot.datasets.moot_data import MootData
 from folkmoot.learning.base_learners import MODELS
 from folkmoot.local.processes import Member, Nodes, name_of, prepare
-from folkmoot.node.service.operation import door_of_nodes
+from folkmoot.node.service.operation import web_server
 from folkmoot.outcome import share_right
 from folkmoot.testing.malicious import MALICIOUS
 from folkmoot.votes import NO_VOTE
@@ -102,7 +102,7 @@ class _Setting:
 def play(moot: LocalMoot, folder: Path, report: PartProgress | None = None) -> LocalResult:
     """Fit, start, ask, break, compare."""
     moot.check()
-    door_of_nodes()  # whose packages may be missing
+    web_server()  # whose packages may be missing
     began = time.monotonic()
     members, setting = _fitted(moot, folder, report)
     nodes = prepare(folder, members)
@@ -175,8 +175,8 @@ def _asked(moot: LocalMoot, nodes: Nodes, setting: _Setting, report: PartProgres
     """The first node asks; as soon as members have committed to votes, some are killed."""
     left = list(setting.killed)
 
-    def progress(told: dict[str, Any]) -> None:
-        live = told["live"]
+    def progress(account: dict[str, Any]) -> None:
+        live = account["live"]
         if live is None:
             return
         if report is not None:

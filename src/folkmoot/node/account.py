@@ -6,33 +6,31 @@ that the moot agreed on, the same at every node. A node knows more of its own pa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import msgspec
 import numpy as np
 
-from folkmoot.aggregation.interface import ballots
 from folkmoot.aggregation.texts import Verdict
 from folkmoot.arrays import Ints
-from folkmoot.node.ballots import CERTAIN, NOTHING, likeliest, there
+from folkmoot.node.answer import verdicts
+from folkmoot.node.ballots import Ballots, Choices, Labels, Tally
 from folkmoot.node.certificate import Outcome, coin_of, opened
-from folkmoot.node.choices import unpack_choices, verdicts
 from folkmoot.node.evidence import what_of
-from folkmoot.node.review import Reviewed, answers_of, ballots_of, reviewed
-from folkmoot.node.rules.votes import count
+from folkmoot.node.review import Reviewed, ballots_of, reviewed
 from folkmoot.node.session.frames import Told, read_stored
-from folkmoot.node.session.header import Header
 from folkmoot.node.session.statement import Members
 from folkmoot.node.session.terms import Answers, Terms
 from folkmoot.node.storage.storage import Part, Storage, StoredMotion
 from folkmoot.votes import NO_VOTE
 
+if TYPE_CHECKING:
+    from folkmoot.comparing.independence import Independence
+
 State: TypeAlias = Literal["open", "decided", "stopped"]
-Votes: TypeAlias = dict[str, int | float]
 Decision: TypeAlias = str | float | None
 
 # Lists of an account with one entry per input.
@@ -97,8 +95,8 @@ class Account(msgspec.Struct, frozen=True):
     # For each input: how many voted for each label; of probabilities, their mean for each label; of
     # numbers the ``lowest``, ``median`` and ``highest``, and how many ``votes`` there are. Final votes
     # on probabilities are labels. Without final votes in the terms, theirs are empty.
-    first_votes: list[Votes]
-    final_votes: list[Votes]
+    first_votes: list[Tally]
+    final_votes: list[Tally]
     undecided: int  # inputs without a decision
     why_undecided: list[str | None]  # why there is none; None where there is one
     # What the model of this node voted at first on each input: a label (of probabilities the likeliest)
@@ -132,7 +130,7 @@ class Account(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class MotionVotes:
     """A stored motion: its row, and the agreed votes of the polls that are over.
 
     ``outcome`` is what its certificate shows; None while there is none.
@@ -157,58 +155,81 @@ class Held:
             return None
         return ballots_of(self.stored.header, 1).table(self.tables[1], len(self.stored.names))
 
+    @cached_property
+    def voted(self) -> list[int] | None:
+        """On how many inputs each member voted at first; None before that is known."""
+        if self.first is None or self.first.asked is None:
+            return None
+        many: list[int] = self.first.form.voted(self.first.asked).sum(axis=1).tolist()
+        return many
+
     @property
     def coin(self) -> bytes:
         """The bytes that settle ties and order candidates; empty before there is a certificate."""
         return b"" if self.stored.certificate is None else coin_of(self.stored.certificate)
 
 
-def held(storage: Storage, name: bytes) -> Held:
+def read_votes(storage: Storage, name: bytes) -> MotionVotes:
     """The stored motion; ``DamagedError`` if it is not what this node wrote."""
     stored = storage.motion(name)
-    return held_of(stored, [] if stored.certificate is not None else storage.journal(name))
+    return votes_in(stored, [] if stored.certificate is not None else storage.journal(name))
 
 
-def held_of(stored: StoredMotion, journal: Sequence[bytes]) -> Held:
+def votes_in(stored: StoredMotion, journal: Sequence[bytes]) -> MotionVotes:
     """The same, of what was read already; ``journal`` is not looked at if there is a certificate."""
     if stored.certificate is not None and stored.answer is not None:
         outcome = opened(stored.certificate, len(stored.names), stored.faults, stored.answer)
-        return Held(stored, [poll.votes for poll in outcome.polls], outcome)
-    return Held(stored, _journalled(journal), None)
+        return MotionVotes(stored, [poll.votes for poll in outcome.polls], outcome)
+    return MotionVotes(stored, _journalled(journal), None)
 
 
 def _journalled(records: Sequence[bytes]) -> list[dict[int, bytes]]:
     """The tables that a journal holds: a poll that is over leaves a record of its reveals alone."""
     tables: list[dict[int, bytes]] = []
     for record in records:
-        told = read_stored(record)
-        alone = isinstance(told, Told) and told.reveals and not (told.said or told.bodies)
-        if isinstance(told, Told) and alone and told.reveals[0].poll == len(tables):
-            tables.append({each.member: each.votes for each in told.reveals})
+        frame = read_stored(record)
+        alone = isinstance(frame, Told) and frame.reveals and not (frame.said or frame.bodies)
+        if isinstance(frame, Told) and alone and frame.reveals[0].poll == len(tables):
+            tables.append({each.member: each.votes for each in frame.reveals})
     return tables
 
 
-def account_of(found: Held, node: str = "") -> Account:
+def account_of(found: MotionVotes, node: str = "") -> Account:
     """A node's knowledge of a motion; it needs no database, so that a thread may make it.
 
     ``node`` is the name of the one that tells.
     """
     stored, header = found.stored, found.stored.header
     terms, names, part = header.terms, stored.names, stored.part
+    asked = 0 if header.invites else header.asked
+    first_form, final_form = ballots_of(header, 0), ballots_of(header, 1)
     first = found.first
     votes = None if first is None else first.asked
-    asked = 0 if header.invites else header.asked
-    decided = _decided(found)
-    counted = found.final if terms.polls == 2 else votes
-    said: Answers = "labels" if terms.answers == "probabilities" else terms.answers  # in the end
-    decisions: list[Decision] = told_votes(said, terms, decided, asked)
+    counted, form = (found.final, final_form) if terms.polls == 2 else (votes, first_form)
+    decided = None
+    if stored.answer is not None and not header.invites:
+        decided = final_form.unpack(stored.answer)
     own = None
     if votes is not None and node in names:
-        own = likeliest(terms.answers, votes)[names.index(node)]
-    kind = said if terms.polls == 2 else terms.answers
+        own = first_form.likeliest(votes)[names.index(node)]
+    nobody: list[Any] = [None] * asked
+    decisions: list[Decision] = nobody if decided is None else final_form.in_words(decided)
+    nothing: list[Tally] = [{}] * asked
     members = Members(len(names), stored.faults, lambda *_: False)
-    texts = texts_told(header, found.tables, found.coin, stored.faults, names, decisions)
-    effective, alike = texts.independence or _independence(terms.answers, votes, decided, names)
+    about: dict[str, Any]
+    if terms.answers == "text" and not header.invites and found.tables:
+        about = _about_texts(found, decisions)
+    else:
+        flat = None if votes is None or not terms.labels else first_form.likeliest(votes)
+        effective, alike = _independence(flat, decided, names)
+        about = {
+            "shares": nobody if counted is None or not terms.labels else _shares(form, counted, decided),
+            "first_votes": nothing if votes is None else first_form.tallies(votes),
+            "final_votes": nothing if found.final is None else final_form.tallies(found.final),
+            "effective_votes": effective,
+            "alike": alike,
+            "why_undecided": _why(found, decisions, lambda i: _why_one(found, i)),
+        }
     return Account(
         motion=stored.name.hex(),
         moot=header.moot.hex(),
@@ -227,19 +248,13 @@ def account_of(found: Held, node: str = "") -> Account:
         quorum=members.quorum,
         least=terms.least or members.faults + 1,
         decisions=decisions,
-        shares=texts.shares or _shares(kind, counted, decided, asked),
-        first_votes=texts.first_votes or _tallies(terms.answers, terms, votes, asked),
-        final_votes=texts.final_votes or _tallies(kind, terms, found.final, asked),
-        candidates=texts.candidates,
         undecided=sum(each is None for each in decisions),
-        why_undecided=_why(found, decisions, votes, counted, kind, texts),
-        own_votes=told_votes(said, terms, own, asked),
-        effective_votes=effective,
-        alike=alike,
+        own_votes=nobody if own is None else final_form.in_words(own),
         took_part=[names[i] for i in sorted(found.tables[0])] if found.tables else [],
+        **about,
         **_who(found),
-        abstained=_abstained(found, votes),
-        refused=_refused(found, votes),
+        abstained=_abstained(found),
+        refused=_refused(found),
         evidence={names[member]: what_of(each) for member, each in stored.evidence.items()},
         certified=stored.certificate is not None,
         invites=header.invites,
@@ -262,16 +277,16 @@ def _seconds(stored: StoredMotion) -> float:
     return round(end - stored.opened, 3)
 
 
-def _who(found: Held) -> dict[str, list[str]]:
+def _who(found: MotionVotes) -> dict[str, Any]:
     """Who did not commit, did not reveal, or committed twice, in any poll."""
     names = found.stored.names
-    told: dict[str, list[str]] = {"silent": [], "withheld": [], "struck": []}
+    absent: dict[str, Any] = {"silent": [], "withheld": [], "struck": []}
     for poll in found.outcome.polls[:1] if found.outcome is not None else ():
-        told["silent"] = [names[i] for i in poll.agreed.absent]
+        absent["silent"] = [names[i] for i in poll.agreed.absent]
     for poll in found.outcome.polls if found.outcome is not None else ():
         for what, places in (("withheld", poll.withheld), ("struck", poll.agreed.struck)):
-            told[what] += [names[i] for i in places if names[i] not in told[what]]
-    return told
+            absent[what] += [names[i] for i in places if names[i] not in absent[what]]
+    return absent
 
 
 def _rows(names: Sequence[str], first: Reviewed | None) -> dict[str, int]:
@@ -279,137 +294,59 @@ def _rows(names: Sequence[str], first: Reviewed | None) -> dict[str, int]:
     return {names[member]: owners.count(member) for member in sorted(set(owners))}
 
 
-def _abstained(found: Held, votes: Ints | None) -> dict[str, str]:
+def _abstained(found: MotionVotes) -> dict[str, str]:
     """Members whose first votes are not on all inputs; of itself a node knows why."""
-    if votes is None:
+    many = found.voted
+    if many is None:
         return {}
-    stored = found.stored
-    names, inputs = stored.names, votes.shape[1]
-    some = there(stored.header.terms.answers, votes).sum(axis=1).tolist()
-    told = {
-        names[i]: "has no votes" if not some[i] else f"has no vote on {inputs - some[i]} of {inputs} inputs"
-        for i in sorted(found.tables[0])
-        if some[i] < inputs
-    }
-    return {who: stored.part.refused.get(who, why) for who, why in told.items()}
+    stored, inputs = found.stored, found.stored.header.asked
+    why = {}
+    for i in sorted(found.tables[0]):
+        if many[i] < inputs:
+            how = f"has no vote on {inputs - many[i]} of {inputs} inputs" if many[i] else "has no votes"
+            why[stored.names[i]] = stored.part.refused.get(stored.names[i], how)
+    return why
 
 
-def _refused(found: Held, votes: Ints | None) -> dict[str, str]:
+def _refused(found: MotionVotes) -> dict[str, str]:
     """Who said that it takes no part, or why it has no votes; not who told why it lacks some."""
-    stored, some = found.stored, set[str]()
-    if votes is not None:
-        voted = there(stored.header.terms.answers, votes).sum(axis=1)
-        some = {name for name, many in zip(stored.names, voted.tolist(), strict=True) if many}
-    return {who: why for who, why in stored.part.refused.items() if who not in some}
-
-
-# Decisions
-
-
-def _decided(found: Held) -> Ints | None:
-    """(input,): the answer as it is stored: labels by number, multiples of the step, or texts."""
     stored = found.stored
-    if stored.answer is None or stored.header.invites:
-        return None
-    return answers_of(stored.header).unpack(stored.answer)
-
-
-def told_votes(kind: Answers, terms: Terms, votes: Ints | None, many: int) -> list[Any]:
-    """So many votes as people read them: labels, numbers, texts, or probabilities by label; None for none."""
-    if votes is None:
-        return [None] * many
-    if kind == "numbers":
-        return [None if each == NOTHING else number(each, terms.step) for each in votes.tolist()]
-    if kind == "text":
-        return list(votes.tolist())
-    if kind == "labels":
-        return [None if each == NO_VOTE else terms.labels[each] for each in votes.tolist()]
-    return [
-        {terms.labels[c]: round(level / CERTAIN, 6) for c, level in enumerate(row) if level} or None
-        for row in votes.tolist()
-    ]
-
-
-def number(steps: int, step: float) -> float:
-    """So many steps of the grid, without the noise of binary fractions.
-
-    >>> from folkmoot.node.account import number
-    >>> number(3, 0.1)
-    0.3
-    """
-    return float(Decimal(repr(step)) * steps)
+    voted = {name for name, many in zip(stored.names, found.voted or (), strict=False) if many}
+    return {who: why for who, why in stored.part.refused.items() if who not in voted}
 
 
 # Votes, counted
 
 
 def _independence(
-    answers: Answers, votes: Ints | None, decided: Ints | None, names: Sequence[str]
+    votes: Ints | None, decided: Ints | None, names: Sequence[str]
 ) -> tuple[float | None, list[list[str]]]:
     """How many independent votes the members' are worth, and who departs from the decisions together."""
-    if votes is None or answers in ("numbers", "text"):
+    if votes is None:
         return None, []
     from folkmoot.comparing.independence import find_independence  # brings scipy's graphs
 
     answer = np.full(votes.shape[1], NO_VOTE) if decided is None else decided
-    told = find_independence(likeliest(answers, votes).astype(np.int64), None, answer, names)
-    worth = None if told.votes is None else round(told.votes, 2)
-    return worth, [list(group) for group in told.groups]
+    return _in_short(find_independence(votes.astype(np.int64), None, answer, names))
 
 
-def _shares(kind: Answers, votes: Ints | None, decided: Ints | None, asked: int) -> list[float | None]:
-    if votes is None or kind in ("numbers", "text"):
-        return [None] * asked
-    flat = likeliest(kind, votes)
-    choices, places = ballots(flat)
-    counts = count(places, choices.shape[1])
+def _in_short(found: Independence) -> tuple[float | None, list[list[str]]]:
+    worth = None if found.votes is None else round(found.votes, 2)
+    return worth, [list(group) for group in found.groups]
+
+
+def _shares(form: Ballots, table: Ints, decided: Ints | None) -> list[float | None]:
+    """Of the votes on each input, the share of the decision, or of the most common label without one."""
     found: list[float | None] = []
-    for i, own in enumerate([NO_VOTE] * asked if decided is None else decided.tolist()):
-        told = dict(zip(choices[i].tolist(), counts[i].tolist(), strict=True))
-        told.pop(NO_VOTE, None)
-        most = max(told.values(), default=0) if own == NO_VOTE else told.get(own, 0)
-        total = sum(told.values())
-        found.append(round(most / total, 6) if total else None)
+    named = Labels(table.shape[1], form.labels).tallies(form.likeliest(table))
+    for votes, own in zip(named, [NO_VOTE] * len(named) if decided is None else decided, strict=True):
+        most = max(votes.values(), default=0) if own == NO_VOTE else votes.get(form.labels[own], 0)
+        found.append(round(most / sum(votes.values()), 6) if votes else None)
     return found
 
 
-def _tallies(kind: Answers, terms: Terms, votes: Ints | None, asked: int) -> list[Votes]:
-    """What was voted on each input, in numbers that people read."""
-    if votes is None or kind == "text":
-        return [{} for _ in range(asked)]
-    if kind == "numbers":
-        return [_span(votes[:, i], terms.step) for i in range(asked)]
-    if kind == "probabilities":
-        voted = there(kind, votes).sum(axis=0)
-        means = votes.sum(axis=0) / (CERTAIN * np.maximum(voted, 1))[:, None]
-        return [
-            {terms.labels[c]: round(float(row[c]), 6) for c in np.flatnonzero(row).tolist()} for row in means
-        ]
-    choices, places = ballots(votes)
-    counts = count(places, choices.shape[1])
-    return [
-        {terms.labels[c]: many for c, many in zip(chosen, told, strict=True) if c != NO_VOTE and many}
-        for chosen, told in zip(choices.tolist(), counts.tolist(), strict=True)
-    ]
-
-
-def _span(column: Ints, step: float) -> Votes:
-    known = sorted(column[column != NOTHING].tolist())
-    if not known:
-        return {}
-    middle = known[(len(known) - 1) // 2 : len(known) // 2 + 1]
-    centre = Decimal(repr(step)) * sum(middle) / len(middle)
-    ends = {"lowest": number(known[0], step), "median": float(centre), "highest": number(known[-1], step)}
-    return {**ends, "votes": len(known)}
-
-
 def _why(
-    found: Held,
-    decisions: Sequence[Decision],
-    first: Ints | None,
-    counted: Ints | None,
-    kind: Answers,
-    texts: TextsTold,
+    found: MotionVotes, decisions: Sequence[Decision], why_one: Callable[[int], str]
 ) -> list[str | None]:
     """Why each input has no decision; None where it has one."""
     stored = found.stored
@@ -418,32 +355,32 @@ def _why(
         general = "the motion is still open"
     elif stored.state == "stopped":
         general = f"this node gave the motion up: {stored.part.why or 'it says no more'}"
-    elif texts.why:
-        return [why if each is None else None for why, each in zip(texts.why, decisions, strict=True)]
-    elif first is None or counted is None:
+    elif found.first is None or found.first.asked is None:
         general = "the asker did not tell which inputs are its own"
-    if general or first is None or counted is None:
-        return [general if each is None else None for each in decisions]
-    return [
-        _why_one(found, first[:, i : i + 1], counted[:, i : i + 1], kind) if each is None else None
-        for i, each in enumerate(decisions)
-    ]
+    return [general or why_one(i) if each is None else None for i, each in enumerate(decisions)]
 
 
-def _why_one(found: Held, first: Ints, counted: Ints, kind: Answers) -> str:
-    """Why nothing was decided from these votes on one input."""
-    stored, terms = found.stored, found.stored.header.terms
+def _why_one(found: MotionVotes, i: int) -> str:
+    """Why nothing was decided from the votes on an input."""
+    stored, header, terms = found.stored, found.stored.header, found.stored.header.terms
     n, faults = len(stored.names), stored.faults
-    voted = int(there(kind, counted).sum())
+    assert found.first is not None  # noqa: S101 (``_why`` has looked)
+    assert found.first.asked is not None  # noqa: S101
+    first, counted, form = found.first.asked[:, i : i + 1], found.first.asked[:, i : i + 1], found.first.form
+    if found.final is not None:
+        counted, form = found.final[:, i : i + 1], ballots_of(header, 1)
+    voted = int(form.voted(counted).sum())
     if not voted:
-        return "nobody holds a vote in the end" if there(terms.answers, first).any() else "nobody voted"
-    if kind == "numbers":
+        ever = found.first.form.voted(first).any()
+        return "nobody holds a vote in the end" if ever else "nobody voted"
+    if not terms.labels:
         return f"only {voted} of {n} gave a number, and {2 * faults + 1} must"
     least = terms.least or faults + 1
-    named = _count(terms, likeliest(terms.answers, first))
-    if max(named.values(), default=0) < least:
-        return f"at most {max(named.values(), default=0)} of {n} voted alike at first, and {least} must"
-    ends = _count(terms, likeliest(kind, counted))
+    (named,) = Labels(1, terms.labels).tallies(found.first.form.likeliest(first))
+    most = max(named.values(), default=0)
+    if most < least:
+        return f"at most {most} of {n} voted alike at first, and {least} must"
+    (ends,) = Labels(1, terms.labels).tallies(form.likeliest(counted))
     most = max(ends.values())
     leaders = [label for label, many in ends.items() if many == most]
     if terms.used_rule == "plurality" and len(leaders) > 1:
@@ -453,43 +390,21 @@ def _why_one(found: Held, first: Ints, counted: Ints, kind: Answers) -> str:
     return f"by {terms.used_rule} no label leads"
 
 
-def _count(terms: Terms, column: Ints) -> dict[str, int]:
-    labels, many = np.unique(column[column != NO_VOTE], return_counts=True)
-    return dict(zip((terms.labels[c] for c in labels.tolist()), many.tolist(), strict=True))
-
-
 # Texts: proposals, choices, and what follows from them
 
 
-class TextsTold(NamedTuple):
-    """Parts of an account; all empty for another motion, and before first votes are agreed."""
+def _about_texts(found: MotionVotes, decisions: Sequence[Any]) -> dict[str, Any]:
+    """Votes, shares and candidates of a motion about texts."""
+    from folkmoot.texts.outcome import independence_of, why_undecided  # brings scipy's graphs
 
-    candidates: list[list[CandidateTold]]
-    first_votes: list[dict[str, int | float]]
-    final_votes: list[dict[str, int | float]]
-    shares: list[float | None]
-    why: list[str]  # why an input has no decision, if it has none
-    independence: tuple[float | None, list[list[str]]] | None
-
-
-def texts_told(
-    header: Header,
-    tables: Sequence[Mapping[int, bytes]],
-    coin: bytes,
-    faults: int,
-    names: Sequence[str],
-    decisions: Sequence[Any],
-) -> TextsTold:
-    """Read the agreed tables; ``coin`` is the value of the first poll's commitments."""
-    if header.terms.answers != "text" or header.invites or not tables:
-        return TextsTold([], [], [], [], [], None)
-    choices = tables[1] if len(tables) > 1 else {}
-    judged = verdicts(header, (tables[0], choices), coin, faults)
-    cast = {i: unpack_choices(data, header.inputs) for i, data in sorted(choices.items())}
-    told = []
+    stored, header, names = found.stored, found.stored.header, found.stored.names
+    choices = found.tables[1] if len(found.tables) > 1 else {}
+    judged = verdicts(header, (found.tables[0], choices), found.coin, stored.faults)
+    cast = {i: Choices(header.inputs).unpack(data) for i, data in sorted(choices.items())}
+    candidates = []
     for k, each in enumerate(judged):
-        best = {i: choice.best for i, choices in cast.items() if (choice := choices[k]) is not None}
-        told.append(
+        best = {i: choice.best for i, chosen in cast.items() if (choice := chosen[k]) is not None}
+        candidates.append(
             [
                 CandidateTold(
                     candidate.text,
@@ -500,18 +415,16 @@ def texts_told(
                 for place, candidate in enumerate(each.candidates)
             ]
         )
-    from folkmoot.texts.outcome import independence_of, why_undecided  # brings scipy's graphs
-
-    found_independence = independence_of(judged, names)
-    worth = None if found_independence.votes is None else round(found_independence.votes, 2)
-    return TextsTold(
-        told,
-        [{each.text: len(each.proposers) for each in one.candidates} for one in judged],
-        [{one.text(first): votes for first, votes in one.votes.items()} for one in judged],
-        [_share(one, decision) for one, decision in zip(judged, decisions, strict=True)],
-        [why_undecided(one) for one in judged],
-        (worth, [list(group) for group in found_independence.groups]) if len(tables) > 1 else None,
-    )
+    effective, alike = _in_short(independence_of(judged, names)) if len(found.tables) > 1 else (None, [])
+    return {
+        "candidates": candidates,
+        "first_votes": [{each.text: len(each.proposers) for each in one.candidates} for one in judged],
+        "final_votes": [{one.text(first): many for first, many in one.votes.items()} for one in judged],
+        "shares": [_share(one, decision) for one, decision in zip(judged, decisions, strict=True)],
+        "effective_votes": effective,
+        "alike": alike,
+        "why_undecided": _why(found, decisions, lambda i: why_undecided(judged[i])),
+    }
 
 
 def _share(found: Verdict, decision: str | None) -> float | None:
@@ -533,4 +446,4 @@ def account_of_outcome(outcome: Outcome, names: Sequence[str], data: bytes) -> A
         outcome.header.created, 0.0, outcome.header.created, None, Part(seconds=0.0), outcome.answer, data,
         {}, {},
     )  # fmt: skip
-    return account_of(Held(stored, [poll.votes for poll in outcome.polls], outcome))
+    return account_of(MotionVotes(stored, [poll.votes for poll in outcome.polls], outcome))

@@ -226,10 +226,10 @@ class Client:
         progress: Callable[[dict[str, Any]], object] | None = None,
     ) -> Answer:
         """The result of a motion so far, or when it is over; ``wait`` and ``progress`` as in ``ask``."""
-        told = self.motion(motion, wait=wait, progress=progress)
-        lists = self.inputs(told["motion"])
-        details = {key: value for key, value in told.items() if key not in ("live", "certified")} | lists
-        return Answer(told["motion"], lists["decisions"], told["undecided"], details)
+        account = self.motion(motion, wait=wait, progress=progress)
+        lists = self.inputs(account["motion"])
+        details = {key: value for key, value in account.items() if key not in ("live", "certified")} | lists
+        return Answer(account["motion"], lists["decisions"], account["undecided"], details)
 
     def motion(
         self,
@@ -241,12 +241,12 @@ class Client:
         limit = 0.0 if wait is False else math.inf if wait is True else seconds_of(wait, "wait")
         end, step = time.monotonic() + limit, _POLL if progress is None else _LOOK
         path = f"/v2/motions/{quote(motion, safe='')}"
-        told = self._json("GET", path)
-        while told["live"] is not None and (left := end - time.monotonic()) > 0:
+        account = self._json("GET", path)
+        while account["live"] is not None and (left := end - time.monotonic()) > 0:
             if progress is not None:
-                progress(told)
-            told = self._json("GET", f"{path}?wait={min(step, left):.3f}")
-        return dict(told)
+                progress(account)
+            account = self._json("GET", f"{path}?wait={min(step, left):.3f}")
+        return dict(account)
 
     def inputs(self, motion: str) -> dict[str, list[Any]]:
         """The result of each input: decisions and all other lists of the account, each by its name."""

@@ -14,10 +14,10 @@ import numpy as np
 from folkmoot.aggregation import HoldoutTrust, Known, PeerReview, Rows
 from folkmoot.aggregation.interface import FinalVotes, Kind, OwnAggregation
 from folkmoot.aggregation.own import Finals
-from folkmoot.arrays import Array, Bools, Floats, Ints
-from folkmoot.node.ballots import CERTAIN, likeliest, on_grid, there
+from folkmoot.arrays import Array, Floats
+from folkmoot.node.ballots import on_grid
 from folkmoot.node.review import Reviewed, ballots_of, reviewed
-from folkmoot.node.rules.numbers import MOST
+from folkmoot.node.rules import MOST
 from folkmoot.node.session.header import Header
 from folkmoot.node.session.terms import Terms
 from folkmoot.votes import NO_VOTE
@@ -75,7 +75,7 @@ def final_votes(
     if first.asked is None:
         return OwnVotes(b"", np.zeros(n), _NO_ORDER)
     terms = header.terms
-    table = _opened(terms, first.asked)
+    table = first.form.of_rules(first.asked)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of inputs that nobody has voted on
         found, why = _decided(terms, table, me, first, knowledge, inputs)
@@ -105,7 +105,7 @@ def _decided(
     if len(knowledge.truth):
         flat = table
         if terms.answers == "probabilities" and first.asked is not None:
-            flat = likeliest(terms.answers, first.asked)
+            flat = first.form.likeliest(first.asked)
         held = _held(terms, n, me, knowledge)
         found = _by(HoldoutTrust(), flat, _joined(held, record if _fits(record, flat) else None), me, terms)
         if me not in found.fell_back:
@@ -146,16 +146,7 @@ def _by_plurality(table: Array, me: int, terms: Terms) -> FinalVotes:
     return finals.done()
 
 
-# Tables as the library has them: NaN where there is no number and no probability.
-
-
-def _opened(terms: Terms, votes: Ints) -> Array:
-    known: Bools = there(terms.answers, votes)
-    if terms.answers == "numbers":
-        return np.where(known, votes * terms.step, np.nan)
-    if terms.answers == "probabilities":
-        return np.where(known[:, :, None], votes / CERTAIN, np.nan)
-    return votes
+# Labelled rows as the library has them.
 
 
 def _shown(terms: Terms, first: Reviewed, inputs: Array | None) -> Rows | None:
@@ -163,7 +154,7 @@ def _shown(terms: Terms, first: Reviewed, inputs: Array | None) -> Rows | None:
         return None
     truth = first.truth * terms.step if terms.answers == "numbers" else first.truth
     shown = None if inputs is None or first.rows_at is None else inputs[first.rows_at]
-    return Rows(_opened(terms, first.rows), truth, first.owner, shown)
+    return Rows(first.form.of_rules(first.rows), truth, first.owner, shown)
 
 
 def _public(terms: Terms, n: int, knowledge: Knowledge) -> Rows | None:

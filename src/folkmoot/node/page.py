@@ -11,8 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from folkmoot.arrays import Ints
-from folkmoot.node.account import Held, account_of
-from folkmoot.node.ballots import likeliest
+from folkmoot.node.account import MotionVotes, account_of
 from folkmoot.node.evidence import what_of
 from folkmoot.outcome import Turns
 from folkmoot.player.form import Input, PlayedMoot, PlayedRun, closest_first
@@ -22,7 +21,7 @@ from folkmoot.votes import NO_VOTE
 _SHOWN: Final = 24  # inputs
 
 
-def motion_page(found: Held) -> str:
+def motion_page(found: MotionVotes) -> str:
     """The page of a motion; ValueError if there is nothing to play. A thread may make it."""
     stored, header = found.stored, found.stored.header
     terms = header.terms
@@ -33,12 +32,12 @@ def motion_page(found: Held) -> str:
     if found.outcome is None or found.first is None or found.first.asked is None:
         raise ValueError(f"motion {name} is not decided at this node: its page is there once it is")
     account = account_of(found)
-    first = likeliest(terms.answers, found.first.asked)
+    first = found.first.form.likeliest(found.first.asked)
     end = first if found.final is None else found.final
     number = {label: place for place, label in enumerate(terms.labels)}
     decisions = np.array([number.get(str(each), NO_VOTE) for each in account.decisions])
     chosen = closest_first([(first, decisions)], len(terms.labels))[:_SHOWN]
-    told = {i: number[label] for i, label in stored.truths.items()}
+    truths = {i: number[label] for i, label in stored.truths.items()}
     moot = PlayedMoot(
         name=f"motion {name}",
         rule=_rule(account.rule, terms.protocol, found.final),
@@ -50,12 +49,12 @@ def motion_page(found: Held) -> str:
         ],
         inputs=account.inputs,
         undecided=account.undecided,
-        right=float(np.mean([decisions[i] == truth for i, truth in told.items()])) if told else None,
+        right=float(np.mean([decisions[i] == truth for i, truth in truths.items()])) if truths else None,
         malicious={who: what_of(each) for who, each in stored.evidence.items()},
     )
     data: dict[str, Any] = player_data(
         list(terms.labels),
-        [Input(f"input {i}", told.get(i, NO_VOTE)) for i in chosen],
+        [Input(f"input {i}", truths.get(i, NO_VOTE)) for i in chosen],
         [moot],
         noun="accused",
         node=True,

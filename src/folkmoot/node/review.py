@@ -1,6 +1,6 @@
 """Validation rows: labelled rows of members among the inputs, told from these only after votes are fixed.
 
-An invitation is a poll whose ballots are rows, sealed for the asker (``sealing``). A reveal names its member,
+An invitation is a poll whose ballots are rows, sealed for the asker. A reveal names its member,
 so open rows would tell what is no input. The asker shuffles them among its inputs and puts the motion. With
 its first votes it reveals the order, and each owner the labels of its rows. Commitments bind both together
 with the votes: whoever has seen a vote can choose no label any more.
@@ -17,13 +17,19 @@ from typing import Annotated, Final, TypeAlias
 
 import msgspec
 import numpy as np
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from folkmoot.arrays import Array, Ints
-from folkmoot.node.ballots import Ballots
-from folkmoot.node.choices import unpack_choices
+from folkmoot.node.ballots import Ballots, Choices, ballots_by
 from folkmoot.node.session.header import MOST_INPUTS, Header
 from folkmoot.node.session.terms import MOST_ROWS
 
+_KEY: Final = 32
+_NONCE: Final = bytes(12)  # a key is used once
 SEALED_MORE: Final = 48  # bytes of a sealed text beyond the text: a key, and an authentication tag
 _COUNT: Final = 2  # bytes that say how many of the rows are there
 _SEED: Final = 32
@@ -66,23 +72,17 @@ _DECODER: Final = msgspec.msgpack.Decoder(FirstVotes)
 def ballots_of(header: Header, poll: int) -> Ballots:
     """How votes of a poll are written. Final votes on probabilities are labels, on the asker's inputs.
 
-    Final votes on texts are choices (``folkmoot.node.choices``).
+    The answer of a motion is written as final votes; of texts, as one member's proposals. Final votes on
+    texts are ``Choices``.
     """
-    answers, labels = header.terms.answers, len(header.terms.labels)
     if poll == 0:
-        return Ballots(answers, header.inputs, labels)
-    return Ballots("labels" if answers == "probabilities" else answers, header.asked, labels)
-
-
-def answers_of(header: Header) -> Ballots:
-    """How the answer of a motion is written: as final votes; of texts, as one member's proposals."""
-    return ballots_of(header, 1)
+        return ballots_by(header.terms, header.inputs)
+    return ballots_by(header.terms, header.asked, "labels" if header.terms.labels else None)
 
 
 def truths_of(header: Header, rows: int) -> Ballots:
     """How labels or numbers of validation rows are written."""
-    numbers = header.terms.answers == "numbers"
-    return Ballots("numbers" if numbers else "labels", rows, len(header.terms.labels))
+    return ballots_by(header.terms, rows, "labels" if header.terms.labels else None)
 
 
 def judge_of(header: Header, poll: int, n: int) -> Callable[[int, bytes], bool]:
@@ -90,14 +90,13 @@ def judge_of(header: Header, poll: int, n: int) -> Callable[[int, bytes], bool]:
     if header.invites:
         size = SEALED_MORE + rows_size(header)
         return lambda _, data: len(data) in (0, size)
-    form = ballots_of(header, poll)
+    final_on_texts = poll == 1 and header.terms.answers == "text"
+    form = Choices(header.inputs) if final_on_texts else ballots_of(header, poll)
 
     def is_ballot(member: int, data: bytes) -> bool:
         try:
             if poll == 0 and header.rows:
                 read_first(data).check(header, n, member)
-            elif poll == 1 and form.answers == "text":
-                unpack_choices(data, header.inputs)
             else:
                 form.unpack(data)
         except ValueError:
@@ -199,6 +198,46 @@ def own_rows(batch: Array, rows: Array, truths: Sequence[int]) -> dict[int, int]
     return {place: truth for place, truth in found if truth is not None}
 
 
+# Sealed rows, which only the asker of an invitation reads: X25519, HKDF (RFC 5869), ChaCha20-Poly1305. The
+# key pair belongs to one invitation. The text is bound to motion and member: nobody can show it again, or as
+# its own.
+
+
+def seal_of(secret: bytes) -> bytes:
+    """The public key of 32 secret random bytes: what stands in the header of an invitation."""
+    return X25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw()
+
+
+def sealed(text: bytes, seal: bytes, motion: bytes, member: int, drawn: bytes) -> bytes:
+    """A text that only the holder of the seal's secret reads; ``drawn`` are 32 random bytes."""
+    own = X25519PrivateKey.from_private_bytes(drawn)
+    shared = own.exchange(X25519PublicKey.from_public_bytes(seal))
+    public = own.public_key().public_bytes_raw()
+    where = _where(motion, member)
+    return public + ChaCha20Poly1305(_key(shared, seal, public)).encrypt(_NONCE, text, where)
+
+
+def unsealed(data: bytes, secret: bytes, motion: bytes, member: int) -> bytes:
+    """The text; ValueError if this member did not seal it for this motion."""
+    public = data[:_KEY]
+    try:
+        shared = X25519PrivateKey.from_private_bytes(secret).exchange(
+            X25519PublicKey.from_public_bytes(public)
+        )
+        key = _key(shared, seal_of(secret), public)
+        return ChaCha20Poly1305(key).decrypt(_NONCE, data[_KEY:], _where(motion, member))
+    except (InvalidTag, ValueError):
+        raise ValueError(f"the rows of member {member} must be sealed for this motion") from None
+
+
+def _key(shared: bytes, seal: bytes, public: bytes) -> bytes:
+    return HKDF(SHA256(), _KEY, salt=None, info=b"folkmoot/3 seal\n" + seal + public).derive(shared)
+
+
+def _where(motion: bytes, member: int) -> bytes:
+    return motion + member.to_bytes(4, "big")
+
+
 # What a table says
 
 
@@ -206,6 +245,7 @@ def own_rows(batch: Array, rows: Array, truths: Sequence[int]) -> dict[int, int]
 class Reviewed:
     """A table of first votes, taken apart."""
 
+    form: Ballots  # how the votes are written
     # (member, asked input, ...): votes on the asker's inputs, in its own order. None if the asker did
     # not reveal the order: then nobody knows which they are.
     asked: Ints | None
@@ -224,12 +264,12 @@ def reviewed(header: Header, table: Mapping[int, bytes], n: int) -> Reviewed:
     none = np.zeros(0, dtype=np.int64)
     if not header.rows:
         votes = form.table(dict(table), n)
-        return Reviewed(votes, votes[:, :0], none, none)
+        return Reviewed(form, votes, votes[:, :0], none, none)
     ballots = {member: read_first(data) for member, data in table.items()}
     votes = form.table({member: ballot.votes for member, ballot in ballots.items()}, n)
     order = ballots[header.asker].order if header.asker in ballots else b""
     if not order:
-        return Reviewed(None, votes[:, :0], none, none)
+        return Reviewed(form, None, votes[:, :0], none, none)
     asked, whose = read_order(header, n, order)
     truth = np.zeros(header.inputs, dtype=np.int64)
     named = np.full(header.inputs, -1, dtype=np.int64)
@@ -239,4 +279,4 @@ def reviewed(header: Header, table: Mapping[int, bytes], n: int) -> Reviewed:
         said = truths_of(header, len(places)).unpack(ballot.truths)
         truth[places[mine]], named[places[mine]] = said[mine], member
     rows = np.flatnonzero(named >= 0)
-    return Reviewed(votes[:, asked], votes[:, rows], truth[rows], whose[rows], asked, rows)
+    return Reviewed(form, votes[:, asked], votes[:, rows], truth[rows], whose[rows], asked, rows)

@@ -12,9 +12,9 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from folkmoot.files.terminal import printable
-from folkmoot.node.account import Account, Decision, Held, account_of, told_votes
+from folkmoot.node.account import Account, Decision, MotionVotes, account_of
 from folkmoot.node.answer import answer_of
-from folkmoot.node.certificate import coin_of
+from folkmoot.node.review import ballots_of
 from folkmoot.node.session.terms import Answers
 
 Vote: TypeAlias = str | float | dict[str, float] | None  # a label, a number, or probabilities
@@ -61,13 +61,15 @@ class Why(msgspec.Struct, frozen=True):
 
     def _sentences(self) -> list[str]:
         if self.decision is None:
-            told = [f"There is no decision: {self.undecided}."]
+            sentences = [f"There is no decision: {self.undecided}."]
         elif self.answers == "numbers":
-            told = [f"It is the {self.rule} of {_of(self.voters, 'final')} votes; {self.faults} may lie."]
+            sentences = [
+                f"It is the {self.rule} of {_of(self.voters, 'final')} votes; {self.faults} may lie."
+            ]
         else:
             polled = "final" if any(each.final is not None for each in self.voters) else "first"
             when = "chosen it" if self.answers == "text" else "voted for it at first"
-            told = [
+            sentences = [
                 f"It was decided by {self.rule} of {_of(self.voters, polled)} {polled} votes; "
                 f"{self.least} must have {when}."
             ]
@@ -78,11 +80,11 @@ class Why(msgspec.Struct, frozen=True):
         ]
         titles = ["member", "first vote", *(["final vote"] if final else [])]
         titles += [*(["weight"] if self._weighs else []), ""]
-        told += _table([titles, *lines])
+        sentences += _table([titles, *lines])
         if self.holds is not None:
             found = "gives the answer that was decided" if self.holds else "GIVES ANOTHER ANSWER"
-            told.append(f"Computed again from the agreed votes, the motion {found}.")
-        return told
+            sentences.append(f"Computed again from the agreed votes, the motion {found}.")
+        return sentences
 
     @property
     def _weighs(self) -> bool:
@@ -93,7 +95,7 @@ class Why(msgspec.Struct, frozen=True):
         return [*([f"{shown:.{_DIGITS}g}"] if self._weighs else []), voter.note]
 
 
-def why(found: Held, place: int) -> Why:
+def why(found: MotionVotes, place: int) -> Why:
     """Why an input got its answer; ValueError if the motion has no such input. A thread may make it."""
     stored, header = found.stored, found.stored.header
     if header.invites:
@@ -104,9 +106,9 @@ def why(found: Held, place: int) -> Why:
     terms = header.terms
     weights = terms.weights if terms.used_rule == "weighted" else ()
     asked, n = None if found.first is None else found.first.asked, len(stored.names)
-    first: list[Vote] = told_votes(terms.answers, terms, None if asked is None else asked[:, place], n)
-    kind: Answers = "labels" if terms.answers == "probabilities" else terms.answers
-    final = told_votes(kind, terms, None if found.final is None else found.final[:, place], n)
+    none: list[Vote] = [None] * n
+    first = none if asked is None else ballots_of(header, 0).in_words(asked[:, place])
+    final = none if found.final is None else ballots_of(header, 1).in_words(found.final[:, place])
     if terms.answers == "text" and account.candidates:
         chosen = {name: each.text for each in account.candidates[place] for name in each.chosen_by}
         final = [chosen.get(name) for name in stored.names]
@@ -124,13 +126,12 @@ def why(found: Held, place: int) -> Why:
     )  # fmt: skip
 
 
-def _holds(found: Held) -> bool | None:
+def _holds(found: MotionVotes) -> bool | None:
     """Whether the stored answer follows from the agreed votes."""
     stored = found.stored
     if found.outcome is None or stored.certificate is None:
         return None
-    coin = coin_of(stored.certificate)
-    answer = answer_of(stored.header, found.tables, coin, len(stored.names), stored.faults)
+    answer = answer_of(stored.header, found.tables, found.coin, len(stored.names), stored.faults)
     return answer == stored.answer
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from folkmoot.node.ballots import Ballots
+from folkmoot.node.ballots import Labels
 from folkmoot.node.session.frames import Answer, Ask, Reveal, Told, encoded
 
 _DIGEST = bytes(32)
@@ -28,7 +28,7 @@ class Sizes:
     @cache
     def of(cls, n: int, inputs: int, classes: int, rounds: int) -> Sizes:
         """Those of the last round, whose number is the longest."""
-        votes, last = bytes(Ballots("labels", inputs, classes).size), rounds - 1
+        votes, last = bytes(Labels(inputs, [""] * classes).size), rounds - 1
         return cls(
             query=len(encoded(Ask(_DIGEST, last))),
             answer=len(encoded(Answer(_DIGEST, last, votes))),

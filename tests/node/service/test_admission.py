@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -24,7 +24,6 @@ from folkmoot.node.service.admission import (
     Admission,
     Admitted,
     Refused,
-    Taken,
 )
 from folkmoot.node.service.interface import RefusedError
 from folkmoot.node.service.models import Model
@@ -88,6 +87,11 @@ def refused(verdict: object, kind: str) -> Refused:
         assert verdict.tell.member == ME
         assert holds(ROSTER[ME].public_key, verdict.tell.signature, verdict.tell.words)
     return verdict
+
+
+class Taken(NamedTuple):
+    asker: bytes
+    confirmed: bool
 
 
 def taken(*askers: int, confirmed: bool = True) -> list[Taken]:

@@ -11,7 +11,7 @@ import pytest
 
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.service.node import Node
-from folkmoot.node.service.playing import REPLACED
+from folkmoot.node.service.running_motion import REPLACED
 from folkmoot.node.session import frames
 from folkmoot.node.session.header import motion_of
 from folkmoot.node.session.statement import NO_ROUND, Kind, Said, words

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.cli.node import running
+from folkmoot.cli.node.node import FULL
 from folkmoot.node.client import Client, NodeAwayError
 from folkmoot.node.log import Journal
 from folkmoot.node.membership.identity import create
@@ -138,7 +138,7 @@ def test_a_disk_that_gets_full_ends_a_node_with_a_code_of_its_own(folder: Path) 
         for _ in range(100):
             client.ask([[float(row)] for row in range(2000)], seconds="10s")
     _, log = process.communicate(timeout=60)
-    assert process.returncode == running.FULL, log
+    assert process.returncode == FULL, log
     assert "make room on the disk and start the node again" in log.splitlines()[-1]
     assert not is_running(folder)
     again = started(folder)  # with room it goes on
@@ -162,7 +162,7 @@ def test_a_full_disk_ends_it_with_a_code_of_its_own(folder: Path, monkeypatch: p
         asyncio.run(fails())
     monkeypatch.setattr(operation, "run", lambda *_: _full())
     result = command.run("node", "run", "--node", folder)
-    assert (result.returncode, result.stderr) == (running.FULL, "folkmoot: no room\n")
+    assert (result.returncode, result.stderr) == (FULL, "folkmoot: no room\n")
 
 
 def _full() -> None:

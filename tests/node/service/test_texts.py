@@ -12,8 +12,8 @@ import pytest
 
 from folkmoot.aggregation.texts import normal
 from folkmoot.checks import ArgumentError
-from folkmoot.node.account import account_of, held
-from folkmoot.node.ballots import Ballots
+from folkmoot.node.account import account_of, read_votes
+from folkmoot.node.ballots import Texts
 from folkmoot.node.certificate import verify
 from folkmoot.node.service.models import Model, ModelAnswers, load_model
 from folkmoot.node.service.node_file import read_node_file
@@ -151,7 +151,7 @@ def test_why_and_a_node_that_was_started_again() -> None:
     moot.start(3)
     accounts = moot.play(name)
     assert [each.decisions for each in accounts] == [["a"] * 3] * 4
-    told = why(held(moot.storages[1], name), 0)
+    told = why(read_votes(moot.storages[1], name), 0)
     assert told.holds is True
     assert [each.first for each in told.voters][:3] == ["a", "a", "a"]
     assert [each.final for each in told.voters][:3] == ["a", "a", "a"]
@@ -224,20 +224,20 @@ def test_texts_that_cannot_be_voted_are_left_out() -> None:
     models = [proposing(long, strange, " "), *[proposing("a", "a?b", "c") for _ in range(3)]]
     moot, name, account = played(models)
     assert account.decisions == ["a", "a?b", "c"]
-    first = account_of(held(moot.storages[0], name), "node000")
+    first = account_of(read_votes(moot.storages[0], name), "node000")
     assert first.own_votes == [None, "a?b", None]
     assert first.abstained["node000"] in ("its answer is too long", "its model answered with no text")
 
 
 def test_the_texts_of_a_member_have_a_limit_together() -> None:
     """A liar's ballot beyond it is none; a model's texts are left out before."""
-    form = Ballots("text", 100)
+    form = Texts(100)
     most = form.most_text
     assert 600 < most < 700
     fits = np.array(["x" * most] * 100, dtype=object)
     assert form.unpack(form.pack(fits)).tolist() == fits.tolist()
     fits[0] = "x" * 4000
-    for one, votes in ((form, fits), (Ballots("text", 1), np.array(["x" * 4001], dtype=object))):
+    for one, votes in ((form, fits), (Texts(1), np.array(["x" * 4001], dtype=object))):
         with pytest.raises(ValueError):  # noqa: PT011 (msgspec's own, too)
             one.unpack(one.pack(votes))
     many = np.arange(200.0).reshape(100, 2)

@@ -14,7 +14,7 @@ import pytest
 from folkmoot.node.certificate import verify
 from folkmoot.node.service.models import Model
 from folkmoot.node.web.completions import Message, TextPart, question_of
-from folkmoot.node.web.door import Page
+from folkmoot.node.web.server import Page
 from support.node.moot import Moot
 from support.node.moot import model as plain
 from support.node.served import opened
@@ -32,9 +32,9 @@ def served(models: Sequence[Model], folder: Path, ask: Callable[[str, str], Any]
     assert node is not None
 
     async def main() -> Any:
-        async with opened(node, folder, page=Page("127.0.0.1:0")) as door:
-            assert door.address is not None
-            url, _, token = door.address.partition("/#token=")
+        async with opened(node, folder, page=Page("127.0.0.1:0")) as server:
+            assert server.address is not None
+            url, _, token = server.address.partition("/#token=")
             host = url.removeprefix("http://")
             asking = asyncio.create_task(asyncio.to_thread(ask, host, token))
             while not asking.done():  # the network in memory has a time of its own

@@ -96,11 +96,11 @@ def test_the_loop_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_goes_without_a_token_is_counted_by_reason(tmp_path: Path) -> None:
     async def asked() -> str:
-        async with opened(Played(), tmp_path, page=LOOPBACK, metrics=Metrics()) as door:
-            assert door.url is not None
+        async with opened(Played(), tmp_path, page=LOOPBACK, metrics=Metrics()) as server:
+            assert server.url is not None
             for _ in range(3):
                 with pytest.raises(NodeRefusal, match="the token is wrong"):
-                    await told(Client(door.url, "a" * 48).status)
+                    await told(Client(server.url, "a" * 48).status)
             return str(await told(Client(tmp_path).metrics))
 
     assert read(asyncio.run(asked()))[("folkmoot_refused_total", (("why", "page_token"),))] == 3

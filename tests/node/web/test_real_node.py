@@ -1,4 +1,4 @@
-"""The door of a real node: what is put over HTTP is decided by all, and everything can be asked about it."""
+"""A real node over HTTP: what is put is decided by all, and everything can be asked about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node's door on a loop of its own, for tests that drive a browser in this thread."""
+"""A node's server on a loop of its own, for tests that drive a browser in this thread."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from support.node.served import LOOPBACK, Played, opened
 
 
 class Running:
-    """A door that is open until the test is over."""
+    """A server that is open until the test is over."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, address: str) -> None:
         self.address = address  # with the token
@@ -39,9 +39,9 @@ def running(played: Played, folder: Path) -> Iterator[Running]:
     there, over = threading.Event(), asyncio.Event()
 
     async def serve() -> None:
-        async with opened(played, folder, page=LOOPBACK) as door:
-            assert door.address is not None
-            found.append(door.address)
+        async with opened(played, folder, page=LOOPBACK) as server:
+            assert server.address is not None
+            found.append(server.address)
             there.set()
             await over.wait()
 

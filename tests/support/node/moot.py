@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from folkmoot.node.account import Account, account_of, held
+from folkmoot.node.account import Account, account_of, read_votes
 from folkmoot.node.membership.certificates import fingerprint_of, make_certificate
 from folkmoot.node.membership.identity import Identity
 from folkmoot.node.membership.roster import Roster
@@ -136,7 +136,7 @@ class Moot:
 
     def account(self, i: int, name: bytes) -> Account:
         """What a node knows of a motion."""
-        return account_of(held(self.storages[i], name))
+        return account_of(read_votes(self.storages[i], name))
 
     def decided(self, name: bytes, but: Sequence[int] = ()) -> bool:
         """Whether it is decided at all nodes that are there, but for some."""

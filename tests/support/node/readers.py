@@ -22,9 +22,8 @@ from sklearn.tree import DecisionTreeClassifier
 from folkmoot.aggregation.texts import Choice
 from folkmoot.files.skops_files import read_skops, write_skops
 from folkmoot.files.weight_files import read_weight_file
-from folkmoot.node import review, sealing, verifying
-from folkmoot.node.ballots import Ballots, levels_of
-from folkmoot.node.choices import pack_choices, unpack_choices
+from folkmoot.node import review, verifying
+from folkmoot.node.ballots import Choices, Labels, Numbers, Probabilities, Texts, levels_of
 from folkmoot.node.client import Client, refusal
 from folkmoot.node.membership.certificates import check_certificate
 from folkmoot.node.membership.exported import read_exported
@@ -41,7 +40,7 @@ from folkmoot.node.session.header import Header, read_header
 from folkmoot.node.session.terms import Terms
 from folkmoot.node.web import bodies, completions
 from folkmoot.node.web.refusals import RefusalError
-from folkmoot.node.web.shapes import Head
+from folkmoot.node.web.shapes import Head, TermsSaid
 from folkmoot.node.wire import messages as m
 from folkmoot.node.wire.batch import Batch
 from folkmoot.node.wire.schema import Column
@@ -173,29 +172,29 @@ def _votes() -> Iterator[Reader]:
     """Ballots of every form, rows, and sealed rows."""
     draw = np.random.default_rng(23)
     for classes in (2, 3, 127):
-        form = Ballots("labels", INPUTS, classes)
-        labels = form.pack(draw.integers(-1, classes, INPUTS))
-        yield Reader(f"votes for {classes} labels", form.unpack, [labels], form.pack)
+        labels = Labels(INPUTS, [""] * classes)
+        packed = labels.pack(draw.integers(-1, classes, INPUTS))
+        yield Reader(f"votes for {classes} labels", labels.unpack, [packed], labels.pack)
     texts = np.array(["Paris", None, "ü" * 40, "x\ny", "1,000", " a "], dtype=object)
-    form = Ballots("text", len(texts))
-    yield Reader("ballots of texts", form.unpack, [form.pack(texts), form.pack(form.nothing())], form.pack)
+    said = Texts(len(texts))
+    yield Reader("ballots of texts", said.unpack, [said.pack(texts), said.pack(said.nothing())], said.pack)
     chosen = [Choice(1, (0, 1, 0)), None, Choice(None, ()), Choice(0, (0,))]
-    yield Reader(
-        "choices among texts", partial(unpack_choices, inputs=4), [pack_choices(chosen)], pack_choices
-    )
-    form = Ballots("numbers", INPUTS)
-    yield Reader("votes for numbers", form.unpack, [form.pack(draw.integers(-99, 99, INPUTS))], form.pack)
-    form = Ballots("probabilities", INPUTS, 3)
-    levels = form.pack(levels_of(draw.dirichlet(np.ones(3), INPUTS)))
-    yield Reader("votes for probabilities", form.unpack, [levels], form.pack)
+    choices = Choices(4)
+    yield Reader("choices among texts", choices.unpack, [choices.pack(chosen)], choices.pack)
+    numbers = Numbers(INPUTS)
+    some = numbers.pack(draw.integers(-99, 99, INPUTS))
+    yield Reader("votes for numbers", numbers.unpack, [some], numbers.pack)
+    chances = Probabilities(INPUTS, "abc")
+    levels = chances.pack(levels_of(draw.dirichlet(np.ones(3), INPUTS)))
+    yield Reader("votes for probabilities", chances.unpack, [levels], chances.pack)
     invites, asks = _with_rows()
     shown = {1: draw.normal(size=(5, 2)), 2: draw.normal(size=(3, 2))}
     rows = [review.pack_rows(invites.header, each) for each in shown.values()]
     yield Reader("shown rows", partial(review.unpack_rows, invites.header), rows,
                  partial(review.pack_rows, invites.header))  # fmt: skip
     secret, name = bytes(range(32)), invites.motion
-    sealed = [sealing.sealed(each, sealing.seal_of(secret), name, 2, bytes(range(32, 64))) for each in rows]
-    yield Reader("sealed rows", lambda data: sealing.opened(data, secret, name, 2), sealed)
+    sealed = [review.sealed(each, review.seal_of(secret), name, 2, bytes(range(32, 64))) for each in rows]
+    yield Reader("sealed rows", lambda data: review.unsealed(data, secret, name, 2), sealed)
     _, order = review.mixed(draw.normal(size=(INPUTS - 8, 2)), shown, 4, bytes(range(32)))
     votes, header = draw.integers(0, 2, INPUTS), asks.header
 
@@ -375,7 +374,8 @@ def _said_to_a_page(folder: Path) -> Iterator[Reader]:
 
     def address(data: bytes) -> Any:
         pairs = (each.partition("=") for each in data.decode(errors="surrogateescape").split("&"))
-        return reader._in_address({name: value for name, _, value in pairs})
+        said = bodies.in_address({name: value for name, _, value in pairs}, TermsSaid)
+        return reader._terms(said)
 
     yield Reader("addresses", address, [b"labels=a,b&seconds=90s&coin=true&rows=0"], refuses=refuses)
 

@@ -1,4 +1,4 @@
-"""A node without a moot, for tests of its door: motions are decided as soon as a test says so."""
+"""A node without a moot, for tests of its server: motions are decided as soon as a test says so."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from folkmoot.node.service.interface import (
 )
 from folkmoot.node.session.terms import Terms
 from folkmoot.node.storage.storage import Round
-from folkmoot.node.web.door import Door, Page, serve
+from folkmoot.node.web.server import Page, Server, serve
 from folkmoot.node.why import Voter, Why
 from folkmoot.node.wire.batch import Batch
 
@@ -288,14 +288,14 @@ def _decided(account: Any, votes: list[list[str | None]]) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def opened(played: Any, folder: Path, **options: Any) -> AsyncIterator[Door]:
-    """The door of a node, on this loop."""
+async def opened(played: Any, folder: Path, **options: Any) -> AsyncIterator[Server]:
+    """The server of a node, on this loop."""
     (folder / "node.toml").touch()
-    door = await serve(played, folder, **options)
+    server = await serve(played, folder, **options)
     try:
-        yield door
+        yield server
     finally:
-        await door.close()
+        await server.close()
 
 
 async def told(call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:

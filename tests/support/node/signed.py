@@ -123,7 +123,7 @@ def play(
 def packed_votes(header: Header, poll: int, row: Sequence[Any]) -> bytes:
     """Votes of a member as they are written: labels by number, levels, or whole numbers of steps."""
     form = ballots_of(header, poll)
-    if form.answers == "labels" and header.terms.answers == "probabilities":
+    if poll == 1 and header.terms.answers == "probabilities":
         row = [None if each is None else int(np.argmax(np.array(each))) for each in row]
     table = form.nothing()
     for i, each in enumerate(row):

@@ -23,7 +23,7 @@ import numpy as np
 
 from folkmoot.aggregation.texts import Choice
 from folkmoot.node.answer import answer_of
-from folkmoot.node.choices import pack_choices
+from folkmoot.node.ballots import Choices
 from folkmoot.node.review import ballots_of
 from folkmoot.node.session.book import contradict
 from folkmoot.node.session.statement import most_faults
@@ -119,7 +119,9 @@ def _packed(world: World, poll: int, said: list[int]) -> bytes:
         return ballots_of(world.header, poll).pack(np.array(said))
     if poll == 0:
         return ballots_of(world.header, 0).pack(np.array([f"text {each}" for each in said], dtype=object))
-    return pack_choices([Choice(each, tuple(range(k))) for k, each in zip([2, 3, 3, 1], said, strict=True)])
+    return Choices(4).pack(
+        [Choice(each, tuple(range(k))) for k, each in zip([2, 3, 3, 1], said, strict=True)]
+    )
 
 
 def _divide(world: World, rng: random.Random) -> None:

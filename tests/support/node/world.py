@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from folkmoot.node.sealing import seal_of
+from folkmoot.node.review import seal_of
 from folkmoot.node.session.header import Header, motion_of
 from folkmoot.node.session.motion import Motion
 from folkmoot.node.session.statement import Members, Sign, most_faults

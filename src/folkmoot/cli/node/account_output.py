@@ -13,62 +13,62 @@ _NAMED: Final = 8
 _WIDE: Final = 60  # characters of a text
 
 
-def print_account(told: dict[str, Any], *, everything: bool = False, more: tuple[str, ...] = ()) -> None:
+def print_account(account: dict[str, Any], *, everything: bool = False, more: tuple[str, ...] = ()) -> None:
     """The result of a motion, with one row per input."""
-    shown = told["inputs"] if everything else min(told["inputs"], _SHOWN)
-    final = any(told["final_votes"])
+    shown = account["inputs"] if everything else min(account["inputs"], _SHOWN)
+    final = any(account["final_votes"])
     header = ["input", "decision", "share", "first votes", *(["final votes"] if final else [])]
-    if told["answers"] == "numbers":
+    if account["answers"] == "numbers":
         header = ["input", "decision", "first numbers: lowest, median, highest"]
-        rows = [[str(i), _decision(told, i), _span(told["first_votes"][i])] for i in range(shown)]
+        rows = [[str(i), _decision(account, i), _span(account["first_votes"][i])] for i in range(shown)]
     else:
         rows = [
-            [str(i), _decision(told, i), _share(told["shares"][i]), _tally(told["first_votes"][i])]
-            + ([_tally(told["final_votes"][i])] if final else [])
+            [str(i), _decision(account, i), _share(account["shares"][i]), _tally(account["first_votes"][i])]
+            + ([_tally(account["final_votes"][i])] if final else [])
             for i in range(shown)
         ]
-    print_table(title_of(told), header, rows, [*_notes(told, shown), *more])
+    print_table(title_of(account), header, rows, [*_notes(account, shown), *more])
 
 
-def title_of(told: dict[str, Any]) -> str:
+def title_of(account: dict[str, Any]) -> str:
     """motion 6ece01a2b3c4 by north: plurality of labels"""
-    talk = told["terms"]["protocol"]
-    how = f"{told['rule']} of {told['answers']}" + (f", after {talk}" if talk else "")
-    return f"motion {told['motion'][:12]} by {told['asker']}: {how}"
+    talk = account["terms"]["protocol"]
+    how = f"{account['rule']} of {account['answers']}" + (f", after {talk}" if talk else "")
+    return f"motion {account['motion'][:12]} by {account['asker']}: {how}"
 
 
-def _notes(told: dict[str, Any], shown: int) -> list[str]:
-    inputs, notes = told["inputs"], []
+def _notes(account: dict[str, Any], shown: int) -> list[str]:
+    inputs, notes = account["inputs"], []
     if shown < inputs:
         notes.append(f"and {inputs - shown} more: --all shows them, --out FILE.csv writes them")
-    if told["state"] == "open":
+    if account["state"] == "open":
         notes.append("not decided yet: the members go on, and folkmoot motions shows what comes of it")
     else:
-        how = f" in {told['seconds']:.1f} s" if told["seconds"] else ""
+        how = f" in {account['seconds']:.1f} s" if account["seconds"] else ""
         notes.append(
-            f"{inputs - told['undecided']} of {inputs} inputs decided{how}; a quorum of {told['quorum']} of "
-            f"{told['participants']} signed, of whom {told['faults']} may lie"
+            f"{inputs - account['undecided']} of {inputs} inputs decided{how}; a quorum of "
+            f"{account['quorum']} of {account['participants']} signed, of whom {account['faults']} may lie"
         )
-    why = Counter(each for each in told["why_undecided"] if each is not None)
+    why = Counter(each for each in account["why_undecided"] if each is not None)
     notes += [f"undecided: {many} ({reason})" for reason, many in why.most_common()]
-    notes.append(f"took part: {len(told['took_part'])} ({names(told['took_part'])})")
+    notes.append(f"took part: {len(account['took_part'])} ({names(account['took_part'])})")
     for what in ("silent", "withheld", "struck"):
-        if told[what]:
-            notes.append(f"{what}: {len(told[what])} ({names(told[what])})")
-    notes += [f"abstained: {name}: {reason}" for name, reason in told["abstained"].items()]
-    notes += [f"refused: {name}: {reason}" for name, reason in told["refused"].items()]
-    if told["rows"]:
-        each = ", ".join(f"{name} {rows}" for name, rows in told["rows"].items())
-        notes.append(f"validation rows: {sum(told['rows'].values())} ({each})")
-    if told["fell_back"]:
-        texts = told["answers"] == "text"
+        if account[what]:
+            notes.append(f"{what}: {len(account[what])} ({names(account[what])})")
+    notes += [f"abstained: {name}: {reason}" for name, reason in account["abstained"].items()]
+    notes += [f"refused: {name}: {reason}" for name, reason in account["refused"].items()]
+    if account["rows"]:
+        each = ", ".join(f"{name} {rows}" for name, rows in account["rows"].items())
+        notes.append(f"validation rows: {sum(account['rows'].values())} ({each})")
+    if account["fell_back"]:
+        texts = account["answers"] == "text"
         what = "choices are its own texts" if texts else "final votes are the plurality of first votes"
-        notes.append(f"this node's {what}: {told['fell_back']}")
-    if not told["columns"] and told["answers"] != "text":
+        notes.append(f"this node's {what}: {account['fell_back']}")
+    if not account["columns"] and account["answers"] != "text":
         notes.append("unchecked: the columns of the inputs have no names, so models took them in their order")
-    if told["why"]:
-        notes.append(f"this node gave it up: {told['why']}")
-    notes += [f"EVIDENCE against {name}: {what}" for name, what in told["evidence"].items()]
+    if account["why"]:
+        notes.append(f"this node gave it up: {account['why']}")
+    notes += [f"EVIDENCE against {name}: {what}" for name, what in account["evidence"].items()]
     return notes
 
 
@@ -77,20 +77,20 @@ def names(some: list[str]) -> str:
     return ", ".join(some[:_NAMED]) + (f" and {len(some) - _NAMED} more" if len(some) > _NAMED else "")
 
 
-def write_decisions(path: Path, told: dict[str, Any]) -> None:
+def write_decisions(path: Path, account: dict[str, Any]) -> None:
     """``input,label,share``; an undecided input has no label."""
     from folkmoot.files.tabular import write_table, written
 
     rows = [
         [str(i), "" if label is None else written(label), "" if share is None else f"{share:.6g}"]
-        for i, (label, share) in enumerate(zip(told["decisions"], told["shares"], strict=True))
+        for i, (label, share) in enumerate(zip(account["decisions"], account["shares"], strict=True))
     ]
     write_table(path, ["input", "label", "share"], rows)
     say(f"wrote {path}", error=True)
 
 
-def _decision(told: dict[str, Any], i: int) -> str:
-    found = told["decisions"][i]
+def _decision(account: dict[str, Any], i: int) -> str:
+    found = account["decisions"][i]
     if found is None:
         return "undecided"
     return f"{found:.6g}" if isinstance(found, float) else _short(found)

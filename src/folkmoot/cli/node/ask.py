@@ -10,8 +10,7 @@ import typer
 
 from folkmoot.cli.interrupting import InterruptedCommandError
 from folkmoot.cli.node.account_output import print_account, write_decisions
-from folkmoot.cli.node.reached import client_of
-from folkmoot.cli.node.words import Node, Token, option
+from folkmoot.cli.node.options import Node, Token, client_of, option
 from folkmoot.cli.options import (
     COUNCIL,
     FLOAT,
@@ -143,14 +142,14 @@ def ask(
     columns = [
         {"name": c.name, "unit": c.unit, "low": c.low, "high": c.high, "kind": c.kind} for c in batch.schema
     ]
-    told = put(node, token, batch.plain, columns, terms | {"seconds": waits})
+    account = put(node, token, batch.plain, columns, terms | {"seconds": waits})
     if out is not None:
-        write_decisions(out, told)
+        write_decisions(out, account)
     if json:
-        print_json(told)
+        print_json(account)
     else:
-        print_account(told, everything=everything)
-    if require_decided and told["undecided"]:
+        print_account(account, everything=everything)
+    if require_decided and account["undecided"]:
         raise typer.Exit(_UNDECIDED)
 
 
@@ -159,10 +158,10 @@ def put(node: str, token: Path | None, rows: Any, columns: Any, terms: dict[str,
     client = client_of(node, token)
     with progress_bar("the moot votes") as bar:
 
-        def progress(told: dict[str, Any]) -> None:
-            live = told["live"]
+        def progress(account: dict[str, Any]) -> None:
+            live = account["live"]
             if bar is not None and live is not None:
-                bar(len(live["committed"]), told["participants"])
+                bar(len(live["committed"]), account["participants"])
 
         try:
             answer = client.ask(rows, columns=columns, progress=progress, **terms)

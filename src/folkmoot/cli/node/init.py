@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from folkmoot.cli.node.words import ListenAt, RosterFile, address_typed, option
+from folkmoot.cli.node.options import ListenAt, RosterFile, address_typed, option
 from folkmoot.cli.options import Json
 from folkmoot.cli.output import print_json, say
 

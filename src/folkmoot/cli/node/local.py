@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from folkmoot.cli.node.account_output import title_of
 from folkmoot.cli.node.ask import Believe, Protocol, believing
-from folkmoot.cli.node.words import option
+from folkmoot.cli.node.options import option
 from folkmoot.cli.options import (
     COUNCIL,
     EXPERIMENT_PANEL,
@@ -87,48 +87,48 @@ def _folder_for(out: Path | None) -> Iterator[Path]:
 
 
 def _as_dict(result: LocalResult) -> dict[str, Any]:
-    told, moot = result.account, result.moot
+    account, moot = result.account, result.moot
     return {
         "nodes": moot.nodes,
         "attack": moot.attack,
         "malicious": result.malicious,
         "killed": result.killed,
-        "motion": told["motion"],
-        "rule": told["rule"],
+        "motion": account["motion"],
+        "rule": account["rule"],
         "decided": result.decided,
         "best_participant": result.best,
         "mean_participant": result.mean,
         "majority": result.majority,
-        "undecided": told["undecided"],
+        "undecided": account["undecided"],
         "contradictions": result.contradictions,
-        "decisions": told["decisions"],
-        "took_part": told["took_part"],
-        "evidence": told["evidence"],
-        "motion_seconds": told["seconds"],
+        "decisions": account["decisions"],
+        "took_part": account["took_part"],
+        "evidence": account["evidence"],
+        "motion_seconds": account["seconds"],
         "seconds": result.seconds,
     }
 
 
 def _print(result: LocalResult, kept: Path | None) -> None:
-    told, moot = result.account, result.moot
+    account, moot = result.account, result.moot
     rows = [
-        ["the moot", f"{result.decided:.3f}", str(told["undecided"])],
+        ["the moot", f"{result.decided:.3f}", str(account["undecided"])],
         ["majority of all votes", f"{result.majority:.3f}", ""],
         ["best honest member", f"{result.best:.3f}", ""],
         ["mean honest member", f"{result.mean:.3f}", ""],
     ]
-    notes = [title_of(told)]
+    notes = [title_of(account)]
     if result.malicious:
-        notes.append(f"malicious ({moot.attack}): {', '.join(result.malicious)}; {told['faults']} may be")
+        notes.append(f"malicious ({moot.attack}): {', '.join(result.malicious)}; {account['faults']} may be")
     if result.killed:
         notes.append(f"killed while they voted: {', '.join(result.killed)}")
     notes.append(
-        f"took part: {len(told['took_part'])} of {told['participants']}; inputs on which two honest nodes "
-        f"differ: {result.contradictions}"
+        f"took part: {len(account['took_part'])} of {account['participants']}; inputs on which two honest "
+        f"nodes differ: {result.contradictions}"
     )
-    notes += [f"EVIDENCE against {name}: {what}" for name, what in told["evidence"].items()]
-    notes.append(f"the motion took {told['seconds']:.2f} s, everything {result.seconds:.1f} s")
+    notes += [f"EVIDENCE against {name}: {what}" for name, what in account["evidence"].items()]
+    notes.append(f"the motion took {account['seconds']:.2f} s, everything {result.seconds:.1f} s")
     if kept is not None:
         notes.append(f"all is in {kept}: try folkmoot motions show last --node {kept}/node000")
-    title = f"{moot.nodes} processes, {told['inputs']} digits"
+    title = f"{moot.nodes} processes, {account['inputs']} digits"
     print_table(title, ["", "accuracy", "undecided"], rows, notes)

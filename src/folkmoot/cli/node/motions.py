@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from folkmoot.cli.node.account_output import print_account, write_decisions
-from folkmoot.cli.node.reached import opened
-from folkmoot.cli.node.words import Node, Token, option
+from folkmoot.cli.node.options import Node, Token, opened, option
 from folkmoot.cli.options import OUTPUT_PANEL, Everything, Json, OutCsv, Play, whole_number, why_option
 from folkmoot.cli.output import new_file, page_path, print_json, print_table, say, warn
 
@@ -54,12 +53,12 @@ def list_motions(
     if evidence is not None and evidence.exists() and not evidence.is_dir():
         raise ValueError(f"--evidence must be a folder, which may be new: {evidence} is a file")
     with opened(node, token) as at:
-        told = at.motions(last) | {"evidence": at.evidence()}
+        listed = at.motions(last) | {"evidence": at.evidence()}
         if evidence is not None:
-            for each in told["evidence"]:
+            for each in listed["evidence"]:
                 _write_evidence(at, each, evidence)
     if json:
-        print_json(told)
+        print_json(listed)
     else:
         rows = [
             [
@@ -73,27 +72,27 @@ def list_motions(
                 f"{len(each['took_part'])} of {each['participants']}",
                 f"{each['seconds']:.1f} s",
             ]
-            for each in told["motions"]
+            for each in listed["motions"]
         ]
         header = ["motion", "put", "by", "inputs", "rule", "state", "decided", "took part", "time"]
-        hidden = told["count"] - len(rows) - len(told["damaged"])
-        notes = [f"{hidden:,} older ones: --last {told['count']}"] if hidden > 0 else []
+        hidden = listed["count"] - len(rows) - len(listed["damaged"])
+        notes = [f"{hidden:,} older ones: --last {listed['count']}"] if hidden > 0 else []
         notes += [
             f"invitation {each['name'][:12]} ({each['inputs']} inputs): no motion; {each['why']}"
-            for each in told["invitations"][:_IN_VAIN]
+            for each in listed["invitations"][:_IN_VAIN]
         ]
         notes += [
             f"EVIDENCE against {each['participant']}: {each['what']}, in {_about(each)}"
-            for each in told["evidence"]
+            for each in listed["evidence"]
         ]
-        if told["evidence"] and evidence is None:
+        if listed["evidence"] and evidence is None:
             notes.append("--evidence FOLDER writes what proves it")
-        print_table(f"{told['count']:,} motion{'' if told['count'] == 1 else 's'}", header, rows, notes)
-    if told["damaged"]:
-        names = ", ".join(each["motion"][:12] for each in told["damaged"][:8])
+        print_table(f"{listed['count']:,} motion{'' if listed['count'] == 1 else 's'}", header, rows, notes)
+    if listed["damaged"]:
+        names = ", ".join(each["motion"][:12] for each in listed["damaged"][:8])
         raise ValueError(
-            f"{len(told['damaged'])} motions are damaged and not shown ({names}): what is stored is not what "
-            "this node wrote; put a copy of the database back (docs/operations.md)"
+            f"{len(listed['damaged'])} motions are damaged and not shown ({names}): what is stored is not "
+            "what this node wrote; put a copy of the database back (docs/operations.md)"
         )
 
 
@@ -117,11 +116,11 @@ def show(
     new_file("--certificate", certificate)
     page = page_path(play)
     with opened(node, token) as at:
-        told = _whole(at, motion)
-        name = told["motion"]
-        missing = [each for each in why or [] if not 0 <= each < told["inputs"]]
-        if missing and told["inputs"]:
-            last = told["inputs"] - 1
+        account = _whole(at, motion)
+        name = account["motion"]
+        missing = [each for each in why or [] if not 0 <= each < account["inputs"]]
+        if missing and account["inputs"]:
+            last = account["inputs"] - 1
             raise ValueError(f"--why must be an input of the motion, 0 to {last}: got {missing[0]}")
         reasons = [at.why(name, each) for each in why or []]
         if certificate is not None:
@@ -134,12 +133,12 @@ def show(
         if page is not None:
             _write(page, at.play(name).encode())
     if out is not None:
-        write_decisions(out, told)
+        write_decisions(out, account)
     if json:
-        print_json(told | ({"why": [each["reason"] for each in reasons]} if why else {}))
+        print_json(account | ({"why": [each["reason"] for each in reasons]} if why else {}))
         return
     if not why:
-        print_account(told, everything=everything)
+        print_account(account, everything=everything)
     for reason in reasons:
         say(*reason["text"].split("\n"))
 
@@ -160,17 +159,17 @@ def truth(
     Motions use the records with --believe record.
     """
     with opened(node, token) as at:
-        told = at.tell(motion, file.read_bytes())
-    if told["warning"]:
-        warn(told["warning"])
+        answer = at.tell(motion, file.read_bytes())
+    if answer["warning"]:
+        warn(answer["warning"])
     if json:
-        print_json(told)
+        print_json(answer)
         return
     rows = [
         [name, f"{each['right']:,}", f"{each['voted']:,}", f"{each['accuracy']:.3f}"]
-        for name, each in sorted(told["records"].items())
+        for name, each in sorted(answer["records"].items())
     ]
-    title = f"told {told['told']:,} truths of motion {told['motion'][:12]}; first votes of all motions:"
+    title = f"told {answer['told']:,} truths of motion {answer['motion'][:12]}; first votes of all motions:"
     print_table(title, ["member", "right", "voted", "accuracy"], rows)
 
 
@@ -188,9 +187,9 @@ def _write_evidence(at: Client, evidence: dict[str, Any], folder: Path) -> None:
 
 def _whole(at: Client, motion: str) -> dict[str, Any]:
     """The account of a motion with a list per input."""
-    told = at.motion(motion)
-    told.pop("live", None)
-    return told | at.inputs(told["motion"])
+    account = at.motion(motion)
+    account.pop("live", None)
+    return account | at.inputs(account["motion"])
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from folkmoot.cli.main import BAD_INPUT
-from folkmoot.cli.node.reached import opened
-from folkmoot.cli.node.words import Node, Token, option
+from folkmoot.cli.node.options import Node, Token, opened, option
 from folkmoot.cli.options import INT, Json
 from folkmoot.cli.output import new_file, print_json, print_table, say, warn
 
@@ -163,8 +162,8 @@ def propose(
         if not any(change.values()):
             _show(at.roster(), json=json)
             return
-        told = at.propose(**change)
-    _tell_proposal(told, out, json=json)
+        proposed = at.propose(**change)
+    _tell_proposal(proposed, out, json=json)
 
 
 @app.command()
@@ -194,8 +193,8 @@ def sign(
             f"PROPOSAL must be a file, or the first digits of a proposal (4 or more): there is no {proposal}"
         )
     with opened(node, token) as at:
-        told = at.sign(file.read_bytes() if file.is_file() else proposal)
-    _tell_proposal(told, out or (file if file.is_file() else None), json=json)
+        proposed = at.sign(file.read_bytes() if file.is_file() else proposal)
+    _tell_proposal(proposed, out or (file if file.is_file() else None), json=json)
 
 
 def members_in(entries: list[str]) -> Iterator[Member]:
@@ -270,32 +269,34 @@ def _shared_addresses(roster: Roster) -> Iterator[str]:
             yield f"{', '.join(names)} have the same address {address}; only one is reached there"
 
 
-def _tell_proposal(told: dict[str, Any], out: Path | None, *, json: bool) -> None:
+def _tell_proposal(proposed: dict[str, Any], out: Path | None, *, json: bool) -> None:
     """What was signed, and what is missing."""
     from folkmoot.files.durable import replace_file
 
     if out is not None:
-        replace_file(out, told["file"].encode())
+        replace_file(out, proposed["file"].encode())
         say(f"wrote {out}", error=True)
     if json:
-        print_json(told)
+        print_json(proposed)
         return
     say(
-        f"proposal {told['proposal'][:12]} for epoch {told['epoch']}: {_changes(told)}",
-        f"signed by {', '.join(told['signed'])}: {told['counted']} of {told['needed']} signatures needed",
+        f"proposal {proposed['proposal'][:12]} for epoch {proposed['epoch']}: {_changes(proposed)}",
+        f"signed by {', '.join(proposed['signed'])}: {proposed['counted']} of {proposed['needed']} "
+        "signatures needed",
     )
-    if told["owed"]:
-        say(f"the old key must sign, too: {', '.join(told['owed'])}")
-    if told["in_force"]:
+    if proposed["owed"]:
+        say(f"the old key must sign, too: {', '.join(proposed['owed'])}")
+    if proposed["in_force"]:
         say("it is in force at this node")
 
 
-def _show(told: dict[str, Any], *, json: bool) -> None:
+def _show(roster: dict[str, Any], *, json: bool) -> None:
     if json:
-        print_json(told)
+        print_json(roster)
         return
     title = (
-        f"epoch {told['epoch']}: {told['n']} members, a quorum is {told['quorum']}, digest {told['digest']}"
+        f"epoch {roster['epoch']}: {roster['n']} members, a quorum is {roster['quorum']}, "
+        f"digest {roster['digest']}"
     )
     rows = [
         [
@@ -305,11 +306,11 @@ def _show(told: dict[str, Any], *, json: bool) -> None:
             ", ".join(each["signed"]),
             ", ".join(each["owed"]),
         ]
-        for each in told["proposals"]
+        for each in roster["proposals"]
     ]
     notes = [
         f"EVIDENCE against {x['participant']}, about the successor of epoch {x['epoch']}"
-        for x in told["evidence"]
+        for x in roster["evidence"]
     ]
     if rows:
         header = ["proposal", "changes", "signatures", "signed by", "old key owed by"]
@@ -318,7 +319,7 @@ def _show(told: dict[str, Any], *, json: bool) -> None:
         say(title, "nothing is proposed", *notes)
 
 
-def _changes(told: dict[str, Any]) -> str:
+def _changes(proposed: dict[str, Any]) -> str:
     """joined hugo; left gina"""
     kinds = ("joined", "left", "rotated", "replaced", "edited")
-    return "; ".join(f"{kind} {', '.join(told[kind])}" for kind in kinds if told[kind])
+    return "; ".join(f"{kind} {', '.join(proposed[kind])}" for kind in kinds if proposed[kind])

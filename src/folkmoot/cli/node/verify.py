@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from folkmoot.cli.node.account_output import print_account, write_decisions
-from folkmoot.cli.node.words import RosterFile, option
+from folkmoot.cli.node.options import RosterFile, option
 from folkmoot.cli.options import Everything, Json, OutCsv
 from folkmoot.cli.output import new_file, print_json, say
 
@@ -78,14 +78,16 @@ def _motion(found: Motion, moot: Roster, out: Path | None, *, everything: bool, 
 
     from folkmoot.node.certificate import CAVEAT
 
-    told: dict[str, Any] = msgspec.to_builtins(found.account)
+    account: dict[str, Any] = msgspec.to_builtins(found.account)
     if out is not None:
-        write_decisions(out, told)
+        write_decisions(out, account)
     if json:
-        print_json({"holds": True, "moot": moot.digest, "caveat": CAVEAT} | {key: told[key] for key in _KEYS})
+        print_json(
+            {"holds": True, "moot": moot.digest, "caveat": CAVEAT} | {key: account[key] for key in _KEYS}
+        )
         return
     more = f"the certificate holds: a quorum signed these votes, and they give this answer; {CAVEAT}"
-    print_account(told, everything=everything, more=(more,))
+    print_account(account, everything=everything, more=(more,))
 
 
 def _accused(proven: Proven) -> dict[str, Any]:
@@ -99,8 +101,8 @@ def _accused(proven: Proven) -> dict[str, Any]:
 
 
 def _log(found: Log) -> dict[str, Any]:
-    told = {"node": found.node, "entries": found.entries, "forgotten": found.forgotten, "head": found.head}
-    return {"holds": True, **told}
+    facts = {"node": found.node, "entries": found.entries, "forgotten": found.forgotten, "head": found.head}
+    return {"holds": True, **facts}
 
 
 def _succeeds(found: Succeeds) -> dict[str, Any]:

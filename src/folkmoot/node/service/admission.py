@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
@@ -67,12 +67,14 @@ class _Start(msgspec.Struct, frozen=True, array_like=True):
 _START: Final = msgspec.msgpack.Decoder(_Start)
 
 
-@dataclass(frozen=True)
-class Taken:
-    """A motion under way, as it counts."""
+class UnderWay(Protocol):
+    """A motion under way, as it counts: who put it, and whether that asker itself has told us of it."""
 
-    asker: bytes  # the fingerprint of the member that put it
-    confirmed: bool = True  # whether that asker itself has told us of it
+    @property
+    def asker(self) -> bytes: ...  # its fingerprint
+
+    @property
+    def confirmed(self) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ class Admission:
         return self._refused.get(motion)
 
     def admit(
-        self, peer: bytes, announce: m.Announce, under_way: Sequence[Taken], *, has_room: bool = True
+        self, peer: bytes, announce: m.Announce, under_way: Sequence[UnderWay], *, has_room: bool = True
     ) -> Admitted | Refused:
         """Whether the node takes part in a motion of which a peer tells, and that it does not know.
 
@@ -230,7 +232,7 @@ class Admission:
     # Room
 
     def _no_room(
-        self, asker: bytes, under_way: Sequence[Taken], *, confirmed: bool, has_room: bool
+        self, asker: bytes, under_way: Sequence[UnderWay], *, confirmed: bool, has_room: bool
     ) -> str | None:
         if not _has_place(asker, under_way, confirmed=confirmed):
             return TOO_MANY
@@ -283,7 +285,7 @@ class Admission:
         if why is not None:
             raise ValueError(f"{why}; others refuse it too, unless [policy] in their node.toml allows it")
 
-    def begin_own(self, header: Header, under_way: Sequence[Taken], *, has_room: bool = True) -> bool:
+    def begin_own(self, header: Header, under_way: Sequence[UnderWay], *, has_room: bool = True) -> bool:
         """Whether a motion of this node has a place now, and is paid for; else it must wait.
 
         RefusedError if waiting is of no use: the disk is full, or the node's share of it.
@@ -320,16 +322,16 @@ def _cost(header: Header, size: int, n: int) -> int:
     return stored_bytes(size, header.polls, n, ballots_of(header, 0).size)
 
 
-def _has_place(asker: bytes, under_way: Sequence[Taken], *, confirmed: bool) -> bool:
+def _has_place(asker: bytes, under_way: Sequence[UnderWay], *, confirmed: bool) -> bool:
     """Whether one more motion of this asker may be played.
 
     Confirmed ones leave a place to every other asker, whatever has been passed on. Those passed on have the
     room that is left: a node that has none for such a motion plays it as soon as its asker confirms it.
     """
-    counted = [taken for taken in under_way if taken.confirmed]
-    its_own = sum(taken.asker == asker for taken in counted)
+    counted = [each for each in under_way if each.confirmed]
+    its_own = sum(each.asker == asker for each in counted)
     if confirmed:
         return its_own < (MOST_OPEN_EACH if len(counted) < MOST_OPEN else 1)
-    all_of_it = sum(taken.asker == asker for taken in under_way)
+    all_of_it = sum(each.asker == asker for each in under_way)
     waiting = all_of_it - its_own
     return waiting < MOST_OPEN_EACH and all_of_it < 2 * MOST_OPEN_EACH and len(under_way) < MOST_OPEN

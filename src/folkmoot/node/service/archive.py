@@ -15,12 +15,11 @@ from typing import Any, Final
 import msgspec
 
 from folkmoot.files.terminal import printable
-from folkmoot.node.account import Account, account_of, held_of
+from folkmoot.node.account import Account, account_of, votes_in
 from folkmoot.node.evidence import evidence_file, what_of
 from folkmoot.node.membership.identity import Identity, load
 from folkmoot.node.membership.roster import HEADER, Member, Roster
 from folkmoot.node.page import motion_page
-from folkmoot.node.records import read_records
 from folkmoot.node.rosters.chronicle import Chronicle, Proposal, Renewals
 from folkmoot.node.rosters.roster_file import read_roster_text, roster_text
 from folkmoot.node.rosters.successor import Successor
@@ -37,7 +36,7 @@ from folkmoot.node.service.interface import (
     Truths,
 )
 from folkmoot.node.service.node_file import read_node_file
-from folkmoot.node.service.truths import checked_truths, truths_in
+from folkmoot.node.service.records import checked_truths, read_records, truths_in
 from folkmoot.node.storage.audit import TamperedError, export_log
 from folkmoot.node.storage.database import DamagedError
 from folkmoot.node.storage.storage import Round, Storage, StoredMotion, open_storage
@@ -82,7 +81,7 @@ class NodeArchive:
         mark = self.storage.mark(motion)
         known, account = self._accounts.pop(motion, (b"", None))
         if account is None or known != mark:
-            account = await asyncio.to_thread(lambda: account_of(held_of(stored, journal), self.node))
+            account = await asyncio.to_thread(lambda: account_of(votes_in(stored, journal), self.node))
         kept = self._accounts
         kept[motion] = mark, account
         while len(kept) > 1 and (
@@ -107,13 +106,13 @@ class NodeArchive:
     async def why(self, motion: bytes, about: int) -> tuple[str, dict[str, Any]]:
         """Why an input of a motion got its answer: as text, and as data."""
         stored, journal = self._stored(motion)
-        found = await asyncio.to_thread(lambda: reasons(held_of(stored, journal), about))
+        found = await asyncio.to_thread(lambda: reasons(votes_in(stored, journal), about))
         return str(found), msgspec.to_builtins(found)
 
     async def play(self, motion: bytes) -> str:
         """A page that plays what this node saw of a motion."""
         stored, journal = self._stored(motion)
-        return await asyncio.to_thread(lambda: motion_page(held_of(stored, journal)))
+        return await asyncio.to_thread(lambda: motion_page(votes_in(stored, journal)))
 
     def invited(self) -> list[Invited]:
         """Invitations of this node that came to nothing, the newest first."""
@@ -201,7 +200,7 @@ class NodeArchive:
                 labels = truths_in(truths, source, header)
             else:
                 labels = checked_truths(truths, header)
-            return labels, account_of(held_of(stored, journal))
+            return labels, account_of(votes_in(stored, journal))
 
         labels, account = await asyncio.to_thread(read)
         self.storage.tell(motion, labels, time.time())

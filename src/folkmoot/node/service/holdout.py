@@ -22,8 +22,7 @@ from folkmoot.files.array_files import read_arrays
 from folkmoot.files.tabular import open_table, shortened
 from folkmoot.models.labels import as_labels
 from folkmoot.node.ballots import on_grid
-from folkmoot.node.review import pack_rows
-from folkmoot.node.sealing import sealed
+from folkmoot.node.review import pack_rows, sealed
 from folkmoot.node.service.models import Model
 from folkmoot.node.session.header import Header
 from folkmoot.node.wire.schema import Alignment, Column, MismatchError, Schema
@@ -155,13 +154,13 @@ def read_holdout(path: Path, model: Model) -> Holdout:
 
 def _read_npz(path: Path) -> tuple[Floats, list[str], list[str] | None]:
     arrays = read_arrays(path)
-    told = "answers" in arrays
-    truths, rows = arrays.get("y"), arrays.get("answers" if told else "X")
+    has_answers = "answers" in arrays
+    truths, rows = arrays.get("y"), arrays.get("answers" if has_answers else "X")
     if truths is None or rows is None:
         raise ValueError(
             f"{path} must hold the arrays X and y, or y and answers: it has {shortened([*arrays])}"
         )
-    if told:
+    if has_answers:
         if rows.ndim != 1 or truths.ndim != 1:
             raise ValueError(
                 f"{path} must hold y and answers of one axis: got {truths.shape} and {rows.shape}"
@@ -178,14 +177,14 @@ def _read_table(path: Path) -> tuple[Floats, list[str], list[str] | None, list[s
         if LABEL not in table.columns:
             raise ValueError(f"{path} must have a column {LABEL!r}: it has {shortened(table.columns)}")
         features = [name for name in table.columns if name != LABEL]
-        told = features == ["answer"]
+        has_answers = features == ["answer"]
         for line, cells in table.rows([*features, LABEL]):
-            if told:
+            if has_answers:
                 answers.append(cells[0])
             else:
                 rows.append(table.reals(line, cells[:-1]))
             truths.append(cells[-1])
-    return np.array(rows, dtype=np.float64), truths, answers if told else None, features
+    return np.array(rows, dtype=np.float64), truths, answers if has_answers else None, features
 
 
 LEAST: Final = 2  # rows: with fewer nobody can begin to learn

@@ -104,9 +104,9 @@ class Inputs:
 
     def answered(self, index: int, parts: Sequence[ModelVotes], trouble: str) -> ModelVotes:
         """The model's answers to a chunk, slice by slice; ``trouble`` is why the last slices are missing."""
-        told = next((part for part in parts if part.reason), None)
-        reason = told.reason if told is not None else "its model failed" if trouble else ""
-        detail = told.detail if told is not None else trouble
+        failed = next((part for part in parts if part.reason), None)
+        reason = failed.reason if failed is not None else "its model failed" if trouble else ""
+        detail = failed.detail if failed is not None else trouble
         unchecked = parts[0].unchecked if parts else ""
         cast = ModelVotes(self._votes(index, parts), reason, detail, unchecked)
         self._with_model.discard(index)

@@ -1,8 +1,9 @@
 """A running node: it drives the motions of its moot, with what a transport, a clock and a storage give it.
 
 ``Node`` has no sockets, files or processes of its own. A real node and one of a test are made of the same
-parts: another ``Transport``, another path of the ``Storage``. An open motion is ``playing.Playing``. The
-common parts are here: frames find their motion, motions are heard of, put, taken up again, let go.
+parts: another ``Transport``, another path of the ``Storage``. A motion that is under way is a
+``RunningMotion``. The common parts are here: frames find their motion, motions are heard of, put, taken up
+again, let go.
 """
 
 from __future__ import annotations
@@ -13,16 +14,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
-import numpy as np
 
 from folkmoot import __version__
-from folkmoot.node.ballots import there
 from folkmoot.node.log import Journal
 from folkmoot.node.membership.identity import Identity
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.review import reviewed
 from folkmoot.node.rosters.following import Following
-from folkmoot.node.service import status as told
 from folkmoot.node.service.admission import (
     ANNOUNCEMENTS,
     LOOKED_BACK,
@@ -30,10 +28,8 @@ from folkmoot.node.service.admission import (
     MOST_OPEN_EACH,
     Admission,
     Admitted,
-    Taken,
 )
 from folkmoot.node.service.archive import NodeArchive
-from folkmoot.node.service.asking import Asking, Wanted
 from folkmoot.node.service.interface import (
     Checked,
     Column,
@@ -44,9 +40,11 @@ from folkmoot.node.service.interface import (
     PeerStatus,
     Status,
 )
+from folkmoot.node.service.own_motions import OwnMotions, QueuedMotion
 from folkmoot.node.service.parts import Hold, Own, Parts, Settings
-from folkmoot.node.service.playing import Playing
+from folkmoot.node.service.running_motion import RunningMotion
 from folkmoot.node.service.scheduling import Scheduler
+from folkmoot.node.service.status import live_of, live_of_waiting, motion_status, opening_of, undecided_of
 from folkmoot.node.session.frames import MOST_BYTES
 from folkmoot.node.session.header import Header, motion_of
 from folkmoot.node.session.statement import asked
@@ -106,10 +104,10 @@ class Node:
         self._admission = Admission(
             me, following.rosters[-1], transport, own.model, settings.policy, settings.disk
         )
-        self._asking = Asking(self._parts, self._admission, self)
+        self._own_motions = OwnMotions(self._parts, self._admission, self)
         self._early = Early()
         self._observers: list[Callable[[bytes | None], None]] = []
-        self._running: dict[bytes, Playing] = {}
+        self._running: dict[bytes, RunningMotion] = {}
         self._held = 0  # rosters that the transport was told of
         self._knows: dict[bytes, tuple[str, ...] | None] = {}  # labels, as peers announced them
         self._seen: dict[bytes, float] = {}
@@ -135,17 +133,17 @@ class Node:
                 self._take_up(name)
             except DamagedError as error:
                 parts.log("error", "damaged motion", motion=name.hex(), why=str(error))
-        self._asking.take_up()
+        self._own_motions.take_up()
         self._tend()
 
     def stop(self) -> None:
         """Say nothing any more; what is stored is taken up by the next start."""
         self._stopped = True
-        self._asking.waiting.clear()
-        for playing in self._running.values():
-            playing.drop()
+        self._own_motions.waiting.clear()
+        for running in self._running.values():
+            running.drop()
 
-    def _take_up(self, name: bytes) -> Playing | None:
+    def _take_up(self, name: bytes) -> RunningMotion | None:
         """Go on with a motion from its journal; None if this node has no part in it any more."""
         parts = self._parts
         now, clock = parts.transport.now(), parts.transport.clock()
@@ -161,19 +159,19 @@ class Node:
             return None
         remaining = min(stored.ends - clock, header.terms.seconds)  # clocks are set back, too
         announce = m.Announce(stored.data, stored.signature, remaining)
-        batch = self._asking.kept(name, header) if header.asker == place else None
+        batch = self._own_motions.kept(name, header) if header.asker == place else None
         if stored.state == "open":
             parts.log("info", "motion taken up again", motion=name.hex(), remaining=round(remaining, 3))
-        playing = Playing(
+        running = RunningMotion(
             parts, self._over, roster, place, announce, header, ends=now + remaining,
             records=parts.storage.journal(name), said=stored.part,
             is_over=stored.state != "open", batch=batch,
         )  # fmt: skip
-        self._running[name] = playing
-        playing.begin()
+        self._running[name] = running
+        running.settle()
         if roster is not self.roster:
-            playing.roster_ended()
-        return playing
+            running.roster_ended()
+        return running
 
     def _tend(self) -> None:
         """Forget what need not be kept, and give up what nobody would finish any more."""
@@ -185,11 +183,11 @@ class Node:
             parts.storage.tend(clock, Watermarks(parts.settings.disk, LEAST_FREE))
         except DamagedError as error:
             parts.log("error", "damaged database", why=str(error))
-        for name, playing in list(self._running.items()):
-            if playing.motion.answer is None and clock > until(playing.header):
-                playing.stop("it was not decided, and is too old")
-            if playing.stopped or (playing.motion.answer is not None and now > playing.lingers_until):
-                playing.drop()
+        for name, running in list(self._running.items()):
+            if running.motion.answer is None and clock > until(running.header):
+                running.stop("it was not decided, and is too old")
+            if running.stopped or (running.motion.answer is not None and now > running.lingers_until):
+                running.drop()
                 del self._running[name]
                 for key in [key for key in self._told if key[0] == name]:
                     del self._told[key]
@@ -214,10 +212,10 @@ class Node:
         if len(self._following.rosters) > self._held:
             self._take_rosters()
             self._admission.enter(self.roster)
-            for playing in list(self._running.values()):
-                if playing.roster is not self.roster:
-                    playing.roster_ended()
-            self._asking.go_on()
+            for running in list(self._running.values()):
+                if running.roster is not self.roster:
+                    running.roster_ended()
+            self._own_motions.go_on()
         self._tell_observers(None)
 
     # ---- what the transport calls ------------------------------------------------------------
@@ -257,11 +255,11 @@ class Node:
             return
         self._following.reached(peer)
         self._say_labels(peer)
-        for playing in self._running.values():
-            place = playing.roster.places.get(peer)
-            own = playing.header.asker == playing.place and not playing.is_over
-            if own and place is not None and place not in playing.committed:
-                self._tell_of(playing, peer, place)
+        for running in self._running.values():
+            place = running.roster.places.get(peer)
+            own = running.header.asker == running.place and not running.is_over
+            if own and place is not None and place not in running.committed:
+                self._tell_of(running, peer, place)
         self._tell_observers(None)
 
     def unreachable(self, peer: bytes) -> None:  # noqa: ARG002
@@ -270,14 +268,14 @@ class Node:
 
     def _of_session(self, peer: bytes, kind: int, frame: bytes) -> None:
         name = m.motion_in(frame)
-        playing = self._running.get(name)
-        if playing is None:
-            playing = self._stranger(peer, kind, name, frame)
-        place = None if playing is None else playing.roster.places.get(peer)
-        if playing is not None and place is not None:
-            playing.received(place, frame)
+        running = self._running.get(name)
+        if running is None:
+            running = self._stranger(peer, kind, name, frame)
+        place = None if running is None else running.roster.places.get(peer)
+        if running is not None and place is not None:
+            running.received(place, frame)
 
-    def _stranger(self, peer: bytes, kind: int, name: bytes, frame: bytes) -> Playing | None:
+    def _stranger(self, peer: bytes, kind: int, name: bytes, frame: bytes) -> RunningMotion | None:
         """About a motion that is not under way here: an old one, or one that this node has not heard of."""
         parts = self._parts
         if not parts.storage.knows(name):
@@ -312,36 +310,36 @@ class Node:
             self._knows[peer] = message.labels
             self._tell_observers(None)
             return
-        playing = self._running.get(message.motion)
-        place = None if playing is None else playing.roster.places.get(peer)
-        if playing is None or place is None:
+        running = self._running.get(message.motion)
+        place = None if running is None else running.roster.places.get(peer)
+        if running is None or place is None:
             self._parts.counts["refused_old_motion"] += 1
         elif isinstance(message, m.Refuse):
-            playing.refused(place, message)
+            running.refused(place, message)
         elif isinstance(message, m.Chunk):
-            playing.chunk(place, message)
+            running.chunk(place, message)
         elif message.index < 0:
-            self._tell_of(playing, peer, place)
-        elif self._admission.favour(peer, playing.header.chunk_bytes):
-            playing.fetched(place, message.index)
+            self._tell_of(running, peer, place)
+        elif self._admission.favour(peer, running.header.chunk_bytes):
+            running.fetched(place, message.index)
         else:
             self._parts.refuse(peer, "too_often")
 
-    def _tell_of(self, playing: Playing, peer: bytes, place: int) -> None:
+    def _tell_of(self, running: RunningMotion, peer: bytes, place: int) -> None:
         """Announce a motion to a peer that has missed it; not for ever, since headers may be long."""
-        self._told[playing.name, peer] += 1
-        often = self._told[playing.name, peer] > ANNOUNCEMENTS
-        if often or not self._admission.favour(peer, len(playing.announce.header)):
+        self._told[running.name, peer] += 1
+        often = self._told[running.name, peer] > ANNOUNCEMENTS
+        if often or not self._admission.favour(peer, len(running.announce.header)):
             self._parts.refuse(peer, "too_often")
         else:
-            playing.tell(place)
+            running.tell(place)
 
     def _on_announce(self, peer: bytes, message: m.Announce) -> None:
         parts, name = self._parts, motion_of(message.header)
-        playing = self._running.get(name)
-        if playing is not None:
-            if playing.roster.peers[playing.header.asker] == peer:
-                playing.announced_until(message.remaining)
+        running = self._running.get(name)
+        if running is not None:
+            if running.asker == peer:
+                running.announced_until(message.remaining)
             return
         known = self._admission.refused(name)
         if known is not None:
@@ -356,8 +354,8 @@ class Node:
                 return
             if not verdict.confirmed:
                 self._inquire(verdict.asker, name)
-            playing = self._open(self.roster, message, verdict.header, verdict.remaining)
-            playing.confirmed = verdict.confirmed
+            running = self._open(self.roster, message, verdict.header, verdict.remaining)
+            running.confirmed = verdict.confirmed
             return
         parts.refuse(peer, verdict.kind, detail=verdict.detail)
         if verdict.tell is None or verdict.asker is None:
@@ -372,8 +370,8 @@ class Node:
 
     def _open(
         self, roster: Roster, announce: m.Announce, header: Header, remaining: float,
-        wanted: Wanted | None = None,
-    ) -> Playing:  # fmt: skip
+        queued: QueuedMotion | None = None,
+    ) -> RunningMotion:  # fmt: skip
         """Store a motion, tell others if it is this node's, and begin to take part in it."""
         parts, name = self._parts, motion_of(announce.header)
         now, clock = parts.transport.now(), parts.transport.clock()
@@ -383,37 +381,33 @@ class Node:
         parts.storage.open_motion(
             name, announce.header, announce.signature, members, roster.faults, clock, clock + remaining
         )
-        said = Part() if wanted is None else wanted.part
-        if wanted is not None:
+        said = Part() if queued is None else queued.part
+        if queued is not None:
             parts.storage.amend(name, fell_back=said.fell_back, order=said.order)
             frame = m.encode(announce)
             for place, peer in enumerate(roster.peers):
                 if place != own:
                     parts.send(peer, frame)
-        parts.log("info", "motion heard" if wanted is None else "motion put", motion=name.hex())
-        playing = Playing(
+        parts.log("info", "motion heard" if queued is None else "motion put", motion=name.hex())
+        running = RunningMotion(
             parts, self._over, roster, own, announce, header, ends=now + remaining, said=said,
-            batch=None if wanted is None else wanted.batch,
+            batch=None if queued is None else queued.batch,
         )  # fmt: skip
-        self._running[name] = playing
-        playing.begin()
+        self._running[name] = running
+        running.settle()
         for peer, frame in self._early.take(name):
             self._take_in(peer, frame)
-        return playing
+        return running
 
-    def open_own(self, wanted: Wanted) -> Playing:
+    def open_own(self, queued: QueuedMotion) -> RunningMotion:
         """Put a motion of this node."""
-        data, seconds = wanted.header.encoded(), wanted.header.terms.seconds
+        data, seconds = queued.header.encoded(), queued.header.terms.seconds
         signature = self._parts.me.key.sign(asked(motion_of(data)))
-        return self._open(wanted.roster, m.Announce(data, signature, seconds), wanted.header, seconds, wanted)
+        return self._open(queued.roster, m.Announce(data, signature, seconds), queued.header, seconds, queued)
 
-    def under_way(self) -> list[Taken]:
-        """The motions under way, as they count."""
-        return [
-            Taken(playing.roster.peers[playing.header.asker], playing.confirmed)
-            for playing in self._running.values()
-            if not playing.is_over
-        ]
+    def under_way(self) -> list[RunningMotion]:
+        """The motions that somebody waits for."""
+        return [running for running in self._running.values() if not running.is_over]
 
     def announced_labels(self) -> list[Sequence[str]]:
         """The labels of the models of other members, as they announced them."""
@@ -421,47 +415,49 @@ class Node:
         found = [self._knows.get(peer) or () for peer in self.roster.peers]
         return [*found, own or ()]
 
-    def _over(self, playing: Playing) -> None:
+    def _over(self, running: RunningMotion) -> None:
         """A motion is over: it was decided, or its asker waits no longer."""
-        parts, header = self._parts, playing.header
+        parts, header = self._parts, running.header
         parts.counts["motions_over"] += 1
-        seconds = parts.transport.now() - playing.began
+        seconds = parts.transport.now() - running.began
         if not header.invites:
-            undecided = told.undecided_of(header, playing.motion.answer)
+            undecided = undecided_of(header, running.motion.answer)
             parts.counts["inputs_undecided"] += undecided
             if parts.meter is not None:
                 parts.meter.motion_over(header.asked, undecided, seconds)
-            self._count_abstained(playing)
-        if header.asker == playing.place:
+            self._count_abstained(running)
+        if header.asker == running.place:
             # Not at once: it may be over while it is being put.
-            parts.transport.later(parts.transport.now(), lambda: self._asking.over(playing))
+            parts.transport.later(parts.transport.now(), lambda: self._own_motions.over(running))
 
-    def _count_abstained(self, playing: Playing) -> None:
-        tables, header = playing.motion.tables, playing.header
+    def _count_abstained(self, running: RunningMotion) -> None:
+        tables, header = running.motion.tables, running.header
         if not tables:
             return
-        votes = reviewed(header, tables[0], len(playing.roster)).asked
-        if votes is not None:
-            whole = np.asarray(there(header.terms.answers, votes).all(axis=1))
+        first = reviewed(header, tables[0], len(running.roster))
+        if first.asked is not None:
+            many = first.form.voted(first.asked).sum(axis=1)
             for member in tables[0]:
-                self._parts.of(playing.roster.peers[member])["abstained"] += int(not whole[member])
+                self._parts.of(running.roster.peers[member])["abstained"] += int(many[member] < header.asked)
 
     # ---- what is asked of it -----------------------------------------------------------------------------
 
     def find(self, prefix: str) -> bytes:
         """The motion whose name begins so, also one that waits for its place."""
-        waiting = [wanted.name for wanted in self._asking.waiting if wanted.name.hex().startswith(prefix)]
+        waiting = [
+            queued.name for queued in self._own_motions.waiting if queued.name.hex().startswith(prefix)
+        ]
         if len(waiting) == 1 and len(prefix) >= 4:
             return waiting[0]
         return self.archive.find(prefix)
 
     async def put(self, batch: Batch, terms: Terms) -> bytes:
         """Put a motion; its name. One that finds no place waits for it."""
-        return await self._asking.put(batch, terms)
+        return await self._own_motions.put(batch, terms)
 
     async def check(self, batch: Batch, terms: Terms) -> Checked:
         """The node's check of inputs and terms; nothing is put, and nobody else is told."""
-        return self._asking.check(batch, terms)
+        return self._own_motions.check(batch, terms)
 
     async def reload(self) -> ModelFacts:
         """Load model, holdout and weights again; ValueError if that cannot be: the old ones stay."""
@@ -489,24 +485,24 @@ class Node:
 
     def live(self, motion: bytes) -> Live | None:
         """A motion under way, or waiting for its place; None if it is over for this node."""
-        wanted = self._asking.waits(motion)
-        if wanted is not None:
-            return told.live_of_waiting(wanted)
-        playing = self._running.get(motion)
-        if playing is None or playing.is_over:
+        queued = self._own_motions.waits(motion)
+        if queued is not None:
+            return live_of_waiting(queued)
+        running = self._running.get(motion)
+        if running is None or running.is_over:
             return None
-        return told.live_of(playing, self._parts.transport.now())
+        return live_of(running, self._parts.transport.now())
 
     def opening(self, motion: bytes) -> dict[str, Any]:
         """The event when a motion begins."""
-        playing, wanted = self._running.get(motion), self._asking.waits(motion)
-        if playing is not None:
-            return told.opening_of(playing.header, playing.roster.names)
-        if wanted is not None:
-            return told.opening_of(wanted.header, wanted.roster.names)
+        running, queued = self._running.get(motion), self._own_motions.waits(motion)
+        if running is not None:
+            return opening_of(running.header, running.roster.names)
+        if queued is not None:
+            return opening_of(queued.header, queued.roster.names)
         if self._parts.storage.knows(motion):
             stored = self._parts.storage.motion(motion)
-            return told.opening_of(stored.header, stored.names)
+            return opening_of(stored.header, stored.names)
         raise NotFoundError(f"motion {motion.hex()[:12]} is not under way at this node")
 
     def observe(self, observer: Callable[[bytes | None], None]) -> None:
@@ -525,8 +521,8 @@ class Node:
         """How it is."""
         parts, roster, news = self._parts, self.roster, self.archive.roster()
         now = parts.transport.now()
-        going = [playing for playing in self._running.values() if not playing.is_over]
-        own = [playing for playing in going if playing.header.asker == playing.place]
+        going = self.under_way()
+        own = [running for running in going if running.header.asker == running.place]
         labels = list(dict.fromkeys(label for known in self.announced_labels() for label in known))
         return Status(
             node=parts.me.name,
@@ -537,19 +533,19 @@ class Node:
             seconds=round(now - self._began, 3),
             peers=[self._peer(peer, name) for peer, name in zip(roster.peers, roster.names, strict=True)
                    if name != parts.me.name],
-            motions=[told.motion_status(playing, now) for playing in going],
+            motions=[motion_status(running, now) for running in going],
             own_motions=(len(own), MOST_OPEN_EACH),
             all_motions=(len(going), MOST_OPEN),
-            waiting=len(self._asking.waiting),
+            waiting=len(self._own_motions.waiting),
             disk=(parts.storage.used(), parts.settings.disk),
             has_room=parts.storage.has_room,
             model=parts.scheduler.status(),
             epoch=roster.epoch,
             present=roster.position(parts.me.fingerprint) is not None,
-            rosters=len({playing.header.moot for playing in going} | {roster.moot}),
+            rosters=len({running.header.moot for running in going} | {roster.moot}),
             proposals=news.proposals,
             accused=[each.participant for each in news.evidence],
-            invitations=self._asking.invitation_status(now),
+            invitations=self._own_motions.invitation_status(now),
             audit=parts.storage.audit.head(),
             labels=labels,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""A real node: its folder, a database, TLS and a door, put together and run until it is told to stop."""
+"""A real node: its folder, a database, TLS and a server, put together and run until it is told to stop."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ WATCHED: Final = 1.0  # seconds after which proposals that a command has stored 
 _Opened = TypeVar("_Opened")
 
 if TYPE_CHECKING:
-    from folkmoot.node.web.door import Page
     from folkmoot.node.web.metrics import Metrics
+    from folkmoot.node.web.server import Page
 
 
 @dataclass(frozen=True)
@@ -73,40 +73,45 @@ def run(given: Operation, journal: Journal | None = None) -> None:
     FullError is raised if there is no room on the disk: nothing was sent that is not stored.
     """
     log = journal or Journal("info")
-    door = door_of_nodes()
-    page = None if given.page is None else door.Page(given.page, given.behind_tls)
+    server = web_server()
+    page = None if given.page is None else server.Page(given.page, given.behind_tls)
     os.umask(0o077)  # what a node stores is its owner's business
     me = identity.load(given.folder)
-    told = read_node_file(given.folder)
-    root = told.read_roster(given.roster)
-    told.chosen_model()  # said before anything is opened
+    settings = read_node_file(given.folder)
+    root = settings.read_roster(given.roster)
+    settings.chosen_model()  # said before anything is opened
     with locked(given.folder), asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(_run(given, me, root, page, log))
 
 
 def own_of(given: Operation) -> Own:
     """Model, holdout and weights as ``node.toml`` names them now."""
-    told = read_node_file(given.folder)
+    settings = read_node_file(given.folder)
     hidden = given.folder if given.sandbox else None
-    model = load_model(told.chosen_model(), trust_pickle=given.trust_pickle, hidden=hidden)
-    holdout = Holdout() if told.holdout is None else read_holdout(told.holdout, model)
-    if told.policy.validation_rows and holdout.rows is None:
+    model = load_model(settings.chosen_model(), trust_pickle=given.trust_pickle, hidden=hidden)
+    holdout = Holdout() if settings.holdout is None else read_holdout(settings.holdout, model)
+    if settings.policy.validation_rows and holdout.rows is None:
         raise ValueError(
-            f"validation_rows in [policy] of {told.path} must be 0 unless the node has rows to show: "
+            f"validation_rows in [policy] of {settings.path} must be 0 unless the node has rows to show: "
             "write holdout = FILE there, with rows and labels that the model has not seen"
         )
-    return Own(model, holdout, {} if told.weights is None else read_weight_file(told.weights), told.choose)
+    return Own(
+        model,
+        holdout,
+        {} if settings.weights is None else read_weight_file(settings.weights),
+        settings.choose,
+    )
 
 
-def door_of_nodes() -> ModuleType:
-    """The module with a node's door; an error with the line to type if its packages are not there."""
+def web_server() -> ModuleType:
+    """The module with a node's server; an error with the line to type if its packages are not there."""
     try:
-        from folkmoot.node.web import door
+        from folkmoot.node.web import server
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             f"a node needs {error.name}, which is not installed: {to_install('page')}", name=error.name
         ) from None
-    return door
+    return server
 
 
 @contextmanager
@@ -151,9 +156,9 @@ async def _run(given: Operation, me: Identity, root: Roster, page: Page | None, 
         storage = _opened_storage(given, me, log)
         opened.callback(storage.close)
         chronicle = Chronicle(storage, root)
-        told = read_node_file(given.folder)
+        settings = read_node_file(given.folder)
         members = {member.name for roster in chronicle.rosters for member in roster}
-        told.policy.check_names(members, told.path)
+        settings.policy.check_names(members, settings.path)
         roster = _newest_with(me, chronicle, given.folder)
         place = roster.position(me.fingerprint)
         assert place is not None  # noqa: S101 (it is in this one)
@@ -166,7 +171,7 @@ async def _run(given: Operation, me: Identity, root: Roster, page: Page | None, 
         archive = NodeArchive(storage, chronicle, me)
         node = Node(
             me, storage, transport, archive, following, partial(own_of, given),
-            hold=mesh.hold, settings=Settings(told.policy, given.disk), meter=metrics, journal=log,
+            hold=mesh.hold, settings=Settings(settings.policy, given.disk), meter=metrics, journal=log,
         )  # fmt: skip
         listen = given.listen or me.listen
         await bound(mesh.listen(*parse_address(listen, any_port=True)), listen, "listen")
@@ -178,12 +183,12 @@ async def _run(given: Operation, me: Identity, root: Roster, page: Page | None, 
         )  # fmt: skip
         watching = loop.create_task(_watch(following, loop))
         opened.callback(watching.cancel)
-        door = await bound(
-            door_of_nodes().serve(node, given.folder, page=page, metrics=metrics, journal=log),
+        server = await bound(
+            web_server().serve(node, given.folder, page=page, metrics=metrics, journal=log),
             given.page or "",
             "page",
         )
-        opened.push_async_callback(door.close)
+        opened.push_async_callback(server.close)
         _reload_on_hangup(loop, node, log)
         gc.collect()
         gc.freeze()  # what is loaded stays: the collector need not look at it again and again

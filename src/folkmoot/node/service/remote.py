@@ -63,8 +63,10 @@ class Remote:
             each = _FOR_A_TEXT if self.labels is None else _FOR_A_LABEL + 16 * len(self.labels)
             how = np.array([float(chances), seconds])
             most = 1 << 16 | len(rows) * each
-            told = np.array(list(names), dtype=object)
-            return worker.ask("answers", rows, how, told, reply=Replies, most=most, seconds=seconds + _MORE)
+            columns = np.array(list(names), dtype=object)
+            return worker.ask(
+                "answers", rows, how, columns, reply=Replies, most=most, seconds=seconds + _MORE
+            )
 
         self._ask = in_worker
         self._reply = lambda prompts, seconds: worker.ask(

@@ -16,19 +16,16 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from folkmoot.aggregation.texts import LONGEST, Candidate, Choice
+from folkmoot.aggregation.texts import Candidate, Choice
 from folkmoot.arrays import Array, Bools, Ints
-from folkmoot.node.ballots import Ballots, levels_of, on_grid
-from folkmoot.node.rules.numbers import MOST
+from folkmoot.node.ballots import ballots_by
 from folkmoot.node.service.models import Model, ModelAnswers
 from folkmoot.node.session.header import Header
 from folkmoot.node.wire.schema import Alignment, MismatchError
 from folkmoot.texts.choosing import Choose, UnreadableError, nearest, own, prompt_for, read_reply, shuffled
-from folkmoot.votes import NO_VOTE
 
 MOST_CALLS: Final = 64  # of the model for one chunk, to find the rows that it fails on
 _SILENT: Final = "its model gives no answer to some inputs"
-_STRANGE: Final = "its model gives labels that are not among those of the motion"
 
 
 class ModelVotes(NamedTuple):
@@ -43,7 +40,7 @@ class ModelVotes(NamedTuple):
 
 def nothing(header: Header, rows: int) -> Ints:
     """No vote on so many inputs."""
-    return Ballots(header.terms.answers, rows, len(header.terms.labels)).nothing()
+    return ballots_by(header.terms, rows).nothing()
 
 
 def votes_on(
@@ -99,49 +96,10 @@ def _asked(
     with model.during(wanted):
         said, why, detail = questions.put()
     failed = sum(answer is None for answer in said)
-    if terms.answers == "labels":
-        number = {label: place for place, label in enumerate(terms.labels)}
-        strange = next((label for label in said if label is not None and label not in number), None)
-        if strange is not None and not why:
-            why = _STRANGE
-            detail = f"the model says {strange!r:.60}, and the motion has {', '.join(terms.labels):.200}"
-        votes = np.array([number.get(label, NO_VOTE) for label in said], dtype=np.int64)
-        return ModelVotes(votes, why, detail, failed=failed)
-    if terms.answers == "text":
-        cast = ModelVotes(nothing(header, len(said)), why, detail, failed=failed)
-        return _texts(said, Ballots("text", header.inputs).most_text, cast)
-    if terms.answers == "numbers":
-        numbers = np.array([np.nan if each is None else each for each in said], dtype=np.float64)
-        wide = np.abs(numbers) > MOST * terms.step
-        if wide.any() and not why:
-            why = "its model gives numbers that are too large for the grid of the motion"
-            detail = f"the model says {numbers[wide][0]:g}, and the grid has steps of {terms.step:g}"
-        return ModelVotes(on_grid(np.where(wide, np.nan, numbers), terms.step), why, detail, failed=failed)
-    unknown = np.full(len(terms.labels), np.nan)
-    chances = np.stack([unknown if each is None else each for each in said])
-    if np.isnan(chances).any() and not why:
-        why = _STRANGE
-    return ModelVotes(levels_of(chances), why, detail, failed=failed)
-
-
-def _texts(said: list[Any], most: int, cast: ModelVotes) -> ModelVotes:
-    """Texts, as far as they may be voted: not too long, and with more in them than white space."""
-    why, detail = cast.reason, cast.detail
-    for row, text in enumerate(said):
-        if text is None:
-            continue
-        whole = str(text).encode(errors="replace").decode()  # without lone surrogates
-        size = len(whole.encode())
-        if not whole.strip():
-            why = why or "its model answered with no text"
-        elif len(whole) > LONGEST or size > most:
-            why = why or "its answer is too long"
-            detail = (
-                detail or f"a text may have {LONGEST:,} characters and {most:,} bytes: got {size:,} bytes"
-            )
-        else:
-            cast.votes[row] = whole
-    return cast._replace(reason=why, detail=detail)
+    votes, strange, what = ballots_by(terms, header.inputs).of_model(said)
+    if strange and not why:
+        why, detail = strange, what or detail
+    return ModelVotes(votes, why, detail, failed=failed)
 
 
 def _out_of_range(fit: Alignment, inputs: Array, outside: npt.NDArray[np.bool_]) -> tuple[str, str]:

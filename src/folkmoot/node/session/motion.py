@@ -6,7 +6,7 @@ holds up nobody, and hand the answer to ``conclude``.
 ``wanted`` says in which poll this member's votes are wanted; ``vote`` hands them in. Votes:
 
 - an invitation (``header.invites``): its rows, sealed for the asker, or no bytes if it shows none
-  (``review.pack_rows``, ``sealing.sealed``);
+  (``review.pack_rows``, ``review.sealed``);
 - poll 0: what its model says of all inputs (``review.ballots_of(header, 0).pack``). If there are validation
   rows among them: ``review.first_ballot``, with the labels of its own rows and, from the asker, the order;
 - poll 1 after a talk: ``talked``, which is there as soon as poll 1 is wanted;

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from folkmoot.arrays import Classes, Ints
-from folkmoot.node.ballots import Ballots, shares_of
+from folkmoot.node.ballots import Labels, shares_of
 from folkmoot.node.session.frames import Answer, Ask
 from folkmoot.node.session.signer import Signer
 from folkmoot.node.session.terms import LOCAL, Terms
@@ -57,7 +57,7 @@ class Talk:
         self._until = began + terms.talk_seconds
         self._random = random.Random(hashlib.sha256(b"folkmoot/3 talk\n" + seed + signer.motion).digest())
         self._rule = terms.talk(self.n, _accuracy(terms, first, self.me, holdout))
-        self._form = Ballots("labels", first.shape[1], len(terms.labels))
+        self._form = Labels(first.shape[1], terms.labels)
         classes = len(terms.labels)
         self._opinions = Opinions(self._rule, classes, first[self.me].astype(np.int8))
         self._alpha = int(self._rule.thresholds(1)[0])

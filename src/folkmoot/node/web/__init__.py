@@ -1,1 +1,1 @@
-"""HTTP, the only door of a node: on the Unix socket in its folder, and on TCP with a token."""
+"""HTTP, the only server of a node: on the Unix socket in its folder, and on TCP with a token."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from msgspec import Meta
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route, Router
@@ -27,12 +26,11 @@ from folkmoot.node.service.interface import (
     Truths,
 )
 from folkmoot.node.service.node import Node
-from folkmoot.node.session.header import MOST_INPUTS
 from folkmoot.node.session.terms import Terms
 from folkmoot.node.storage.database import DamagedError
 from folkmoot.node.web import completions, files, shapes
-from folkmoot.node.web.bodies import BODY, CSV, JSON, TOML, Asked, Reader, body_of, decoded, kind_of, terms_of
-from folkmoot.node.web.calls import FILE, Header, Query, call, calls_of, described, whole
+from folkmoot.node.web.bodies import BODY, CSV, JSON, TOML, Asked, Reader, terms_of
+from folkmoot.node.web.calls import FILE, Header, call, calls_of, described, json_of
 from folkmoot.node.web.feed import EVENTS, PING, EventStream, Feed
 from folkmoot.node.web.refusals import RefusalError
 from folkmoot.node.wire.batch import Batch
@@ -50,21 +48,6 @@ _METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"
 _LINES: Final = "application/jsonl"
 _PAGE: Final = "text/html; charset=utf-8"
 _TABLE: Final = f"{CSV}; charset=utf-8"
-_LAST: Final = Query("last", "How many, the newest ones.", whole(1, shapes.MOST_LISTED), 20)
-_WAIT: Final = Query(
-    "wait", "Seconds to wait until it is over.", Annotated[float, Meta(ge=0, le=shapes.LONGEST_WAIT)], 0.0
-)
-_FROM: Final = Query("from", "The first input that is wanted.", whole(0, MOST_INPUTS), 0)
-_MOST: Final = Query("most", "How many.", whole(1, shapes.MOST_SHOWN), 1000)
-_ONLY: Final = Query(
-    "only",
-    "Undecided ones; those with fewer than two thirds of the votes for the decision; those on which the "
-    "model of this node was overruled.",
-    shapes.Only,
-    "all",
-)
-_INPUT: Final = Query("input", "Which input.", whole(0, MOST_INPUTS - 1))
-_EPOCH: Final = Query("epoch", "Which; without it the one in force.", whole(0, 10**9), None)
 _LAST_EVENT: Final = Header(
     "Last-Event-ID",
     "The id of the last event that is known.",
@@ -74,10 +57,6 @@ _KEY: Final = Header(
     "Idempotency-Key",
     "The same request with the same key puts nothing a second time.",
     {"type": "string", "minLength": 1, "maxLength": shapes.LONGEST_KEY, "pattern": "^[!-~]+$"},
-)
-_TERMS: Final = tuple(
-    Query(each.name, f"A term of the motion, with text/csv: {each.name}.", each.type, each.default)
-    for each in msgspec.structs.fields(shapes.TermsSaid)
 )
 _ROWS: Final = {JSON: shapes.Question, CSV: bytes, RAW: bytes}
 
@@ -96,20 +75,17 @@ class Api:
 
     def router(self) -> Router:
         """Every call and its path."""
-        by_path: dict[str, dict[str, Any]] = {}
-        for name, each in CALLS.items():
-            by_path.setdefault(each.path, {})[each.method] = getattr(self, name)
         routes = [
-            Route(path, _by_method(answers), methods=[*answers], include_in_schema=False)
-            for path, answers in by_path.items()
+            Route(each.path, partial(each.answered, getattr(self, name)), methods=[each.method])
+            for name, each in CALLS.items()
         ]
         return Router([*routes, *files.routes()], redirect_slashes=False)
 
     # ---- the node ----------------------------------------------------------------------------
 
     @get("/healthz", "Whether the node answers.", shapes.Health)
-    async def _healthy(self, _request: Request) -> Response:
-        return json_of(shapes.Health("ok"))
+    async def _healthy(self, _request: Request) -> Any:
+        return shapes.Health("ok")
 
     @get(
         "/readyz",
@@ -117,14 +93,14 @@ class Api:
         shapes.Health,
         more={503: (shapes.Health, "It cannot, and why.")},
     )
-    async def _ready(self, _request: Request) -> Response:
+    async def _ready(self, _request: Request) -> Any:
         why = self._node.status().why_not_ready
         if why:
             return json_of(shapes.Health("not ready", why), 503)
-        return json_of(shapes.Health("ok"))
+        return shapes.Health("ok")
 
     @get("/metrics", "What Prometheus reads.", str, media=_METRICS, refused=(404,))
-    async def _measured(self, _request: Request) -> Response:
+    async def _measured(self, _request: Request) -> Any:
         if self._metrics is None:
             raise RefusalError(404, "this node counts nothing")
         counts = {**self._node.counts(), **self.refused}
@@ -132,37 +108,34 @@ class Api:
         return Response(data, media_type=kind)
 
     @get("/openapi.json", "This.", dict)
-    async def _openapi(self, _request: Request) -> Response:
-        return json_of(described(CALLS.values()))
+    async def _openapi(self, _request: Request) -> Any:
+        return described(CALLS.values())
 
     @get("/v2/access", "What one may do here, and the model.", shapes.Access)
-    async def _access(self, request: Request) -> Response:
-        facts = self._node.facts()
-        return json_of(
-            shapes.Access(
-                **msgspec.structs.asdict(facts),
-                node=self._node.archive.node,
-                may=request.state.right,
-                page=self.address if getattr(request.state, "owner", False) else self.page,
-                most_bytes=shapes.MOST_BODY,
-            )
+    async def _access(self, request: Request) -> Any:
+        return shapes.Access(
+            **msgspec.structs.asdict(self._node.facts()),
+            node=self._node.archive.node,
+            may=request.state.right,
+            page=self.address if getattr(request.state, "owner", False) else self.page,
+            most_bytes=shapes.MOST_BODY,
         )
 
     @get("/v2/status", "The node, its peers and budgets.", Status)
-    async def _status(self, _request: Request) -> Response:
-        return json_of(self._node.status())
+    async def _status(self, _request: Request) -> Any:
+        return self._node.status()
 
     @post("/v2/reload", "Load the model that node.toml names now.", ModelFacts, refused=(409, 422))
-    async def _reload(self, _request: Request) -> Response:
-        return json_of(await self._node.reload())
+    async def _reload(self, _request: Request) -> Any:
+        return await self._node.reload()
 
     @get("/v2/records", "Track records.", shapes.Records)
-    async def _records(self, _request: Request) -> Response:
-        return json_of(shapes.Records(self._node.archive.records()))
+    async def _records(self, _request: Request) -> Any:
+        return shapes.Records(self._node.archive.records())
 
     @get("/v2/evidence", "All evidence.", shapes.Evidence)
-    async def _accusations(self, _request: Request) -> Response:
-        return json_of(shapes.Evidence(self._node.archive.accusations(shapes.MOST_LISTED)))
+    async def _accusations(self, _request: Request) -> Any:
+        return shapes.Evidence(self._node.archive.accusations(shapes.MOST_LISTED))
 
     @get(
         "/v2/evidence/{about}/{participant}",
@@ -170,7 +143,7 @@ class Api:
         bytes,
         media=FILE,
     )
-    async def _evidence(self, request: Request) -> Response:
+    async def _evidence(self, request: Request) -> Any:
         about, participant = request.path_params["about"], request.path_params["participant"]
         return file_of(self._node.archive.evidence(about, participant), FILE, f"{about[:12]}.evidence")
 
@@ -181,75 +154,73 @@ class Api:
         media=_LINES,
         refused=(409,),
     )
-    async def _audit(self, request: Request) -> Response:
+    async def _audit(self, request: Request) -> Any:
         if request.state.right != "ask":
             raise RefusalError(403, "this token may only look: the audit log needs that of the file 'token'")
         async with self._exporting:
             return file_of(await self._node.archive.audit(), _LINES, f"{self._node.archive.node}.audit")
 
     @get("/v2/events", EVENTS, bytes, media="text/event-stream; charset=utf-8", asks=(_LAST_EVENT,))
-    async def _events(self, request: Request) -> Response:
+    async def _events(self, request: Request) -> Any:
         return EventStream(self._feed, request.headers.get("last-event-id"))
 
     # ---- motions -----------------------------------------------------------------------------
 
-    @get("/v2/motions", "Motions of this node.", shapes.Motions, asks=(_LAST,))
-    async def _motions(self, request: Request) -> Response:
+    @get("/v2/motions", "Motions of this node.", shapes.Motions, query=shapes.Newest)
+    async def _motions(self, _request: Request, query: shapes.Newest) -> Any:
         found, damaged = [], []
-        for name in self._node.archive.names(_LAST.of(request)):
+        for name in self._node.archive.names(query.last):
             try:
                 found.append(await self._told(name))
             except DamagedError as error:
                 damaged.append(Damage(name.hex(), str(error)))
-        told = shapes.Motions(found, self._node.archive.count(), damaged, self._node.archive.invited())
-        return json_of(told)
+        return shapes.Motions(found, self._node.archive.count(), damaged, self._node.archive.invited())
 
-    @get(_ONE, "One motion.", shapes.Motion, asks=(_WAIT,))
-    async def _motion(self, request: Request) -> Response:
-        name, wait = self._named(request), _WAIT.of(request)
-        if wait:
-            await self._feed.wait_for(name, wait)
-        return json_of(await self._told(name))
+    @get(_ONE, "One motion.", shapes.Motion, query=shapes.Wait)
+    async def _motion(self, request: Request, query: shapes.Wait) -> Any:
+        name = self._named(request)
+        if query.wait:
+            await self._feed.wait_for(name, query.wait)
+        return await self._told(name)
 
     async def _told(self, name: bytes) -> Any:
         live = self._node.live(name)  # before the account, so that what is over has its answer
         return shapes.motion_told(await self._node.archive.account(name), live)
 
-    @get(f"{_ONE}/inputs", "What came of its inputs.", shapes.Inputs, asks=(_FROM, _MOST, _ONLY))
-    async def _inputs(self, request: Request) -> Response:
+    @get(f"{_ONE}/inputs", "What came of its inputs.", shapes.Inputs, query=shapes.SomeInputs)
+    async def _inputs(self, request: Request, query: shapes.SomeInputs) -> Any:
         account = await self._node.archive.account(self._named(request))
-        first, most, only = _FROM.of(request), _MOST.of(request), _ONLY.of(request)
-        fitting = [place for place in range(account.inputs) if _fits(account, place, only)]
-        chosen = [place for place in fitting if place >= first][: most + 1]
-        following = chosen[most] if len(chosen) > most else None
-        return json_of(shapes.inputs_told(account, chosen[:most], len(fitting), following))
+        fitting = [place for place in range(account.inputs) if _fits(account, place, query.only)]
+        chosen = [place for place in fitting if place >= query.first]
+        following = chosen[query.most] if len(chosen) > query.most else None
+        return shapes.inputs_told(account, chosen[: query.most], len(fitting), following)
 
     @get(f"{_ONE}/rounds", "The rounds of this node in a talk.", shapes.Rounds)
-    async def _rounds(self, request: Request) -> Response:
+    async def _rounds(self, request: Request) -> Any:
         name = self._named(request)
         rounds, played = await self._node.archive.rounds(name)
-        return json_of(shapes.Rounds(name.hex(), rounds, played))
+        return shapes.Rounds(name.hex(), rounds, played)
 
-    @get(f"{_ONE}/why", "Why an input got its answer.", shapes.Why, asks=(_INPUT,), refused=(422,))
-    async def _why(self, request: Request) -> Response:
-        name, about = self._named(request), _INPUT.of(request)
-        text, reason = await self._node.archive.why(name, about)
-        return json_of(shapes.Why(name.hex(), about, text, reason))
+    @get(f"{_ONE}/why", "Why an input got its answer.", shapes.Why, query=shapes.OneInput, refused=(422,))
+    async def _why(self, request: Request, query: shapes.OneInput) -> Any:
+        name = self._named(request)
+        text, reason = await self._node.archive.why(name, query.input)
+        return shapes.Why(name.hex(), query.input, text, reason)
 
     @get(f"{_ONE}/play", "A page that plays what this node saw.", str, media=_PAGE, refused=(409,))
-    async def _play(self, request: Request) -> Response:
+    async def _play(self, request: Request) -> Any:
         page = await self._node.archive.play(self._named(request))
         return file_of(page.encode(), _PAGE, "talk.html")
 
     @get(f"{_ONE}/answers", "Its decisions, for spreadsheets.", str, media=_TABLE)
-    async def _answers(self, request: Request) -> Response:
+    async def _answers(self, request: Request) -> Any:
         name = self._named(request)
         account = await self._node.archive.account(name)
         text = await asyncio.to_thread(_table, account)
         return file_of(text.encode(), _TABLE, f"{name.hex()[:12]}.csv")
 
     @get(f"{_ONE}/certificate", "Its certificate, for folkmoot verify.", bytes, media=FILE, refused=(409,))
-    async def _certificate(self, request: Request) -> Response:
+    async def _certificate(self, request: Request) -> Any:
         name = self._named(request)
         data = await self._node.archive.certificate(name)
         return file_of(data, FILE, f"{name.hex()[:12]}.certificate")
@@ -268,10 +239,12 @@ class Api:
         status=202,
         headers={"Location": "Where to look at it."},
         refused=(409, 422),
-        asks=(_KEY, *_TERMS),
+        query=shapes.TermsSaid,
+        asks=(_KEY,),
         takes=_ROWS,
+        reads=False,
     )
-    async def _put(self, request: Request) -> Response:
+    async def _put(self, request: Request) -> Any:
         asked = await self._reader.asked(request)
         name = await self._keys.once(
             request.headers.get("idempotency-key"), asked, lambda: self._node.put(asked.batch, asked.terms)
@@ -284,12 +257,13 @@ class Api:
         "What this node makes of inputs. Nothing is put, and nobody else is told.",
         Checked,
         refused=(409, 422),
-        asks=_TERMS,
+        query=shapes.TermsSaid,
         takes=_ROWS,
+        reads=False,
     )
-    async def _check(self, request: Request) -> Response:
+    async def _check(self, request: Request) -> Any:
         asked = await self._reader.asked(request)
-        return json_of(await self._node.check(asked.batch, asked.terms))
+        return await self._node.check(asked.batch, asked.terms)
 
     @put(
         f"{_ONE}/truth",
@@ -298,23 +272,22 @@ class Api:
         refused=(409, 422),
         takes={JSON: shapes.TruthsTold, CSV: bytes},
     )
-    async def _truth(self, request: Request) -> Response:
-        kind, name = kind_of(request, JSON, CSV), self._named(request)
-        body = await body_of(request)
-        if kind == CSV:
-            return json_of(await self._node.archive.tell(name, body, BODY))
+    async def _truth(self, request: Request, body: Any) -> Any:
+        name = self._named(request)
+        if isinstance(body, bytes):
+            return await self._node.archive.tell(name, body, BODY)
         labels: dict[int, str] = {}
-        for number, each in enumerate(decoded(body, shapes.TruthsTold).truths):
+        for number, each in enumerate(body.truths):
             if each.input in labels:
                 raise ValueError(f"{BODY}, truth {number}: input {each.input} has a truth already")
             labels[each.input] = each.label
-        return json_of(await self._node.archive.tell(name, labels, BODY))
+        return await self._node.archive.tell(name, labels, BODY)
 
     # ---- a moot as a model -------------------------------------------------------------------
 
     @get("/v1/models", "The moot, as a list of models in the form of OpenAI.", completions.ModelList)
-    async def _models(self, _request: Request) -> Response:
-        return json_of(completions.models(self._node.status().node))
+    async def _models(self, _request: Request) -> Any:
+        return completions.models(self._node.status().node)
 
     @post(
         "/v1/chat/completions",
@@ -324,9 +297,7 @@ class Api:
         refused=(409, 422),
         takes={JSON: completions.ChatRequest},
     )
-    async def _complete(self, request: Request) -> Response:
-        kind_of(request, JSON)
-        asked = decoded(await body_of(request), completions.ChatRequest)
+    async def _complete(self, _request: Request, asked: completions.ChatRequest) -> Any:
         said = completions.terms_said(asked, self._node.facts().answers)
         terms = terms_of(said)
         batch = await asyncio.to_thread(Batch, [completions.question_of(asked.messages)], "messages")
@@ -334,7 +305,7 @@ class Api:
         if asked.stream:
             return StreamingResponse(self._streamed(name, terms), media_type="text/event-stream")
         await self._feed.wait_for(name, terms.seconds + _AFTER)
-        return json_of(completions.completion(await self._node.archive.account(name)))
+        return completions.completion(await self._node.archive.account(name))
 
     async def _streamed(self, name: bytes, terms: Terms) -> AsyncIterator[bytes]:
         """The answer once it is there; comments before it, so that nobody takes the stream for dead."""
@@ -347,19 +318,19 @@ class Api:
     # ---- the roster --------------------------------------------------------------------------
 
     @get("/v2/roster", "The roster in force, and proposals.", RosterNews)
-    async def _roster(self, _request: Request) -> Response:
-        return json_of(self._node.archive.roster())
+    async def _roster(self, _request: Request) -> Any:
+        return self._node.archive.roster()
 
     @get(
         "/v2/roster/file",
         "A roster with the signatures that made it so.",
         bytes,
         media=TOML,
-        asks=(_EPOCH,),
+        query=shapes.Epoch,
         refused=(404,),
     )
-    async def _roster_file(self, request: Request) -> Response:
-        return file_of(self._node.archive.roster_file(_EPOCH.of(request)), TOML, "roster.toml")
+    async def _roster_file(self, _request: Request, query: shapes.Epoch) -> Any:
+        return file_of(self._node.archive.roster_file(query.epoch), TOML, "roster.toml")
 
     @post(
         "/v2/roster/proposals",
@@ -368,9 +339,8 @@ class Api:
         refused=(409, 422),
         takes={JSON: RosterChange},
     )
-    async def _propose(self, request: Request) -> Response:
-        kind_of(request, JSON)
-        return _proposed(*self._node.archive.propose(decoded(await body_of(request), RosterChange)))
+    async def _propose(self, _request: Request, change: RosterChange) -> Any:
+        return _proposed(*self._node.archive.propose(change))
 
     @post(
         "/v2/roster/signatures",
@@ -379,10 +349,8 @@ class Api:
         refused=(404, 409, 422),
         takes={JSON: shapes.Signing, TOML: bytes},
     )
-    async def _sign(self, request: Request) -> Response:
-        kind, body = kind_of(request, JSON, TOML), await body_of(request)
-        said = body if kind == TOML else decoded(body, shapes.Signing).proposal
-        return _proposed(*self._node.archive.sign(said))
+    async def _sign(self, _request: Request, body: Any) -> Any:
+        return _proposed(*self._node.archive.sign(body if isinstance(body, bytes) else body.proposal))
 
 
 class Keys:
@@ -417,28 +385,14 @@ class Keys:
             raise
 
 
-def _by_method(answers: Mapping[str, Any]) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-    async def answer(request: Request) -> Response:
-        method = "GET" if request.method == "HEAD" else request.method
-        response: Response = await answers[method](request)
-        return response
-
-    return answer
-
-
-def json_of(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """An answer in JSON."""
-    return Response(msgspec.json.encode(value), status, dict(headers or {}), media_type=JSON)
-
-
 def file_of(data: bytes, kind: str, name: str) -> Response:
     """A file to be saved under a name."""
     safe = re.sub(r"[^A-Za-z0-9.-]", "_", name)
     return Response(data, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{safe}"'})
 
 
-def _proposed(proposal: Any, file: bytes) -> Response:
-    return json_of(shapes.Proposed(**msgspec.structs.asdict(proposal), file=file.decode()))
+def _proposed(proposal: Any, file: bytes) -> shapes.Proposed:
+    return shapes.Proposed(**msgspec.structs.asdict(proposal), file=file.decode())
 
 
 def _fits(account: Any, place: int, only: str) -> bool:

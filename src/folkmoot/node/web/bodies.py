@@ -93,6 +93,23 @@ def decoded(body: bytes, kind: Any, what: str = BODY) -> Any:
         raise RefusalError(400, f"{what} must be JSON as /openapi.json says: {error}") from None
 
 
+def in_address(said: dict[str, str], kind: type[msgspec.Struct]) -> Any:
+    """The query of an address as a struct; lists are a,b. Refused with 400 if it does not fit."""
+    given: dict[str, Any] = {
+        name: (value.split(",") if value else []) if name in LISTS else value for name, value in said.items()
+    }
+    given |= {name: value == "true" for name, value in said.items() if value in ("true", "false")}
+    try:
+        found = msgspec.convert(given, kind, strict=False)
+        if any(each != each for each in msgspec.structs.astuple(found)):
+            raise msgspec.ValidationError("Expected a number, got nan")
+    except msgspec.ValidationError as error:
+        got = "&".join(f"{name}={value}" for name, value in said.items())
+        why = f"the address must be as /openapi.json says: {error}: got {got!r:.80}"
+        raise RefusalError(400, why) from None
+    return found
+
+
 def _whole(value: Any) -> Any:
     """The same with whole numbers as integers."""
     if isinstance(value, dict):
@@ -127,7 +144,7 @@ class Reader:
             if kind == JSON:
                 read = lambda: self._in_json(body)  # noqa: E731
             else:
-                read = lambda: (inputs_in_text(body, BODY), self._in_address(query))  # noqa: E731
+                read = lambda: (inputs_in_text(body, BODY), self._terms(in_address(query, shapes.TermsSaid)))  # noqa: E731
             batch, terms = await asyncio.to_thread(read)
             return Asked(batch, terms, digest)
 
@@ -147,23 +164,6 @@ class Reader:
         if isinstance(rows[0], dict):  # a name alone says nothing that a record does not
             columns = [each for each in columns if not isinstance(each, str)]
         return Batch(rows, BODY, _schema(columns)), self._terms(question)
-
-    def _in_address(self, query: dict[str, Any]) -> Terms:
-        strange = next((name for name in query if name not in TERMS), None)
-        if strange is not None:
-            raise RefusalError(400, f"the address may say {', '.join(TERMS)}: got {strange!r:.60}")
-        said: dict[str, Any] = {
-            name: (value.split(",") if value else []) if name in LISTS else value
-            for name, value in query.items()
-        }
-        said |= {name: said[name] == "true" for name in said if said[name] in ("true", "false")}
-        try:
-            question = msgspec.convert(said, shapes.TermsSaid, strict=False)
-        except msgspec.ValidationError as error:
-            raise RefusalError(
-                400, f"the address must say terms as /openapi.json has them: {error}"
-            ) from None
-        return self._terms(question)
 
     async def _raw(self, request: Request) -> Asked:
         """A line of JSON, then numbers row by row; these go to a file without a name, and are mapped."""

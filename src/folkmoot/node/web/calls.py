@@ -1,22 +1,23 @@
 """How calls over HTTP are described where they are answered; ``/openapi.json`` is made of that.
 
-``@call`` in front of a method says what it is for, what it takes and what it answers, as types. A ``Query``
-is read by the same bounds that it is described with.
+``@call`` in front of a method says what it is for, what it takes and what it answers, as types. Address and
+body are read by these types before the method is called.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 from starlette.requests import Request
+from starlette.responses import Response
 
 from folkmoot import __version__
-from folkmoot.node.web.bodies import JSON
+from folkmoot.node.web.bodies import JSON, body_of, decoded, in_address, kind_of
 from folkmoot.node.web.guard import PUBLIC
-from folkmoot.node.web.refusals import Problem, RefusalError
+from folkmoot.node.web.refusals import Problem
 
 FILE: Final = "application/octet-stream"
 PROBLEM: Final = "application/problem+json"
@@ -28,47 +29,6 @@ _REFUSED: Final = {
 }
 _REFS: Final = "#/components/schemas/{name}"
 _Answer = TypeVar("_Answer", bound=Callable[..., Coroutine[Any, Any, Any]])
-
-
-def whole(least: int, most: int) -> Any:
-    """The type of whole numbers within bounds."""
-    return Annotated[int, msgspec.Meta(ge=least, le=most)]
-
-
-@dataclass(frozen=True)
-class Query:
-    """Something that is said in the address; ``kind`` is the type that it must have."""
-
-    name: str
-    about: str
-    kind: Any
-    default: Any = ...  # it must be given
-
-    def of(self, request: Request) -> Any:
-        """A value of a request, or the default; refused if it is not of the type."""
-        said = request.query_params.get(self.name)
-        if said is None:
-            if self.default is ...:
-                raise RefusalError(400, f"the address must say {self.name}, such as ?{self.name}=0")
-            return self.default
-        try:
-            found = msgspec.convert(said, self.kind, strict=False)
-            if found != found:
-                raise msgspec.ValidationError("Expected a number")
-        except msgspec.ValidationError as error:
-            raise RefusalError(400, f"{self.name} must be as described: {error}: got {said!r:.40}") from None
-        return found
-
-    def described(self) -> dict[str, Any]:
-        """As a parameter of OpenAPI."""
-        told = {"name": self.name, "in": "query", "description": self.about}
-        schema = msgspec.json.schema(self.kind)
-        if self.default is ...:
-            return {**told, "required": True, "schema": schema}
-        if self.default is not None:
-            schema = {**schema, "default": msgspec.to_builtins(self.default)}
-        lists = {"style": "form", "explode": False} if schema.get("type") == "array" else {}  # a,b
-        return {**told, "schema": schema, **lists}
 
 
 @dataclass(frozen=True)
@@ -98,8 +58,10 @@ class Call:
     answer: Any
     media: str = JSON
     refused: tuple[int, ...] = ()
-    asks: tuple[Query | Header, ...] = ()
+    query: type[msgspec.Struct] | None = None  # what the address may say
+    asks: tuple[Header, ...] = ()  # headers
     takes: Mapping[str, Any] = field(default_factory=dict)  # by media type
+    reads: bool = True  # whether the method is handed address and body, and does not read them itself
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)  # of the answer, and what they say
     more: Mapping[int, tuple[Any, str]] = field(default_factory=dict)
@@ -107,7 +69,7 @@ class Call:
     @property
     def refusals(self) -> list[int]:
         """The statuses of all refusals that are its own."""
-        read = any(isinstance(each, Query) for each in self.asks) or self.takes
+        read = self.query is not None or self.takes
         return sorted({*self.refused, *([400] if read else []), *([404] if "{" in self.path else [])})
 
     @property
@@ -115,6 +77,18 @@ class Call:
         """The types that it is described with."""
         found = [self.answer, *self.takes.values(), *(kind for kind, _ in self.more.values())]
         return [kind for kind in found if kind not in (str, bytes, dict)]
+
+    async def answered(self, method: Callable[..., Any], request: Request) -> Response:
+        """Read what is asked, let the method answer, and write what it gives back."""
+        given: list[Any] = []
+        if self.reads and self.query is not None:
+            given.append(in_address(dict(request.query_params), self.query))
+        if self.reads and self.takes:
+            kind = kind_of(request, *self.takes)
+            body = await body_of(request)
+            given.append(body if self.takes[kind] is bytes else decoded(body, self.takes[kind]))
+        found = await method(request, *given)
+        return found if isinstance(found, Response) else json_of(found, self.status)
 
 
 _NAMES: Final = {
@@ -173,7 +147,7 @@ def _operation(call: Call, schemas: Mapping[Any, Any]) -> dict[str, Any]:
         answer["headers"] = {
             name: {"description": what, "schema": schemas[str]} for name, what in call.headers.items()
         }
-    told: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "summary": call.about,
         "responses": {
             str(call.status): answer,
@@ -183,18 +157,33 @@ def _operation(call: Call, schemas: Mapping[Any, Any]) -> dict[str, Any]:
         },
     }
     text = {"type": "string", "minLength": 1}
-    told["parameters"] = [
+    operation["parameters"] = [
         *(
             {"name": name, "in": "path", "required": True, "description": what, "schema": text}
             for name, what in _NAMES.items()
             if f"{{{name}}}" in call.path
         ),
         *(each.described() for each in call.asks),
+        *_described_query(call.query),
     ]
     if call.takes:
         content = {media: {"schema": schemas[kind]} for media, kind in call.takes.items()}
-        told["requestBody"] = {"required": True, "content": content}
-    return told | ({"security": []} if call.path in PUBLIC else {})
+        operation["requestBody"] = {"required": True, "content": content}
+    return operation | ({"security": []} if call.path in PUBLIC else {})
+
+
+def _described_query(query: type[msgspec.Struct] | None) -> Iterator[dict[str, Any]]:
+    """Parameters of OpenAPI, by the fields of a struct; ``Meta`` has their descriptions."""
+    for each in () if query is None else msgspec.structs.fields(query):
+        schema = msgspec.json.schema(each.type)
+        parameter = {"name": each.encode_name, "in": "query", "required": each.required}
+        parameter["description"] = schema.pop(
+            "description", f"A term of the motion, with text/csv: {each.name}."
+        )
+        if each.default not in (msgspec.NODEFAULT, None):
+            schema["default"] = msgspec.to_builtins(each.default)
+        lists = {"style": "form", "explode": False} if schema.get("type") == "array" else {}  # a,b
+        yield {**parameter, "schema": schema, **lists}
 
 
 def _about(kind: Any) -> str:
@@ -202,3 +191,8 @@ def _about(kind: Any) -> str:
     if kind in (str, bytes, dict):
         return {str: "Text.", bytes: "A file.", dict: "OpenAPI 3.1."}[kind]
     return str(kind.__doc__).partition("\n")[0]
+
+
+def json_of(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """An answer in JSON."""
+    return Response(msgspec.json.encode(value), status, dict(headers or {}), media_type=JSON)

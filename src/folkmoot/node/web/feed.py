@@ -181,9 +181,9 @@ class Feed:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         elif now != before:
-            told = msgspec.to_builtins(live)
-            told |= {"committed": len(live.committed), "closed": len(live.closed)}
-            self._publish("progress", {"motion": motion.hex(), **told})
+            progress = msgspec.to_builtins(live)
+            progress |= {"committed": len(live.committed), "closed": len(live.closed)}
+            self._publish("progress", {"motion": motion.hex(), **progress})
 
     def _publish_accused(self, motion: bytes, names: frozenset[str]) -> None:
         found = {
@@ -202,8 +202,8 @@ class Feed:
             self._log.write("warning", "motion not told", motion=motion.hex(), why=str(error))
             return
         names = ("state", "inputs", "undecided", "seconds")
-        told = {name: getattr(account, name) for name in names}
-        self._publish("over", {"motion": motion.hex(), **told})
+        facts = {name: getattr(account, name) for name in names}
+        self._publish("over", {"motion": motion.hex(), **facts})
 
     def _publish_peers(self) -> None:
         if not self.streams:  # nobody looks; a client that comes is told how things are

@@ -46,10 +46,10 @@ class RefusalError(Exception):
             "" if self.about is None else self.about.message,
             {} if self.about is None else dict(self.about.given),
         )
-        told = msgspec.to_builtins(problem, enc_hook=_plain)
+        answer = msgspec.to_builtins(problem, enc_hook=_plain)
         if to_openai:
-            told["error"] = {"message": problem.detail, "type": problem.title, "code": None, "param": None}
-        data = msgspec.json.encode(told)
+            answer["error"] = {"message": problem.detail, "type": problem.title, "code": None, "param": None}
+        data = msgspec.json.encode(answer)
         return Response(data, self.status, self.headers, media_type="application/problem+json")
 
 

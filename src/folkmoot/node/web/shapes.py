@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
+from msgspec import Meta
 
 from folkmoot.node.account import BY_INPUT, Account
 from folkmoot.node.durations import PATTERN
@@ -33,16 +34,55 @@ DURATIONS: Final = ("seconds",)  # terms that may be said as "90s"
 LISTS: Final = ("labels", "weights")  # terms that are a,b in an address
 
 Only: TypeAlias = Literal["all", "undecided", "contested", "overruled"]
-Duration: TypeAlias = (
-    Annotated[float, msgspec.Meta(gt=0)] | Annotated[str, msgspec.Meta(pattern=PATTERN, max_length=40)]
-)
+Duration: TypeAlias = Annotated[float, Meta(gt=0)] | Annotated[str, Meta(pattern=PATTERN, max_length=40)]
 Number: TypeAlias = float | None
-Row: TypeAlias = Annotated[list[Number], msgspec.Meta(min_length=1, max_length=MOST_COLUMNS)]
+Row: TypeAlias = Annotated[list[Number], Meta(min_length=1, max_length=MOST_COLUMNS)]
 Field: TypeAlias = str | bool | int | float | None
-Fields: TypeAlias = Annotated[dict[str, Field], msgspec.Meta(min_length=1, max_length=MOST_FIELDS)]
-Rows: TypeAlias = Annotated[list[Row | str | Fields], msgspec.Meta(min_length=1, max_length=MOST_INPUTS)]
-Columns: TypeAlias = Annotated[list[str | Column], msgspec.Meta(max_length=MOST_COLUMNS)]
-Place: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=MOST_INPUTS)]
+Fields: TypeAlias = Annotated[dict[str, Field], Meta(min_length=1, max_length=MOST_FIELDS)]
+Rows: TypeAlias = Annotated[list[Row | str | Fields], Meta(min_length=1, max_length=MOST_INPUTS)]
+Columns: TypeAlias = Annotated[list[str | Column], Meta(max_length=MOST_COLUMNS)]
+Place: TypeAlias = Annotated[int, Meta(ge=0, lt=MOST_INPUTS)]
+
+
+_ONLY: Final = (
+    "Undecided ones; those with fewer than two thirds of the votes for the decision; those on which the "
+    "model of this node was overruled."
+)
+
+
+class Newest(msgspec.Struct, frozen=True):
+    """How many motions are listed."""
+
+    last: Annotated[int, Meta(ge=1, le=MOST_LISTED, description="How many, the newest ones.")] = 20
+
+
+class Wait(msgspec.Struct, frozen=True):
+    """A long poll."""
+
+    wait: Annotated[float, Meta(ge=0, le=LONGEST_WAIT, description="Seconds to wait until it is over.")] = 0.0
+
+
+class SomeInputs(msgspec.Struct, frozen=True, rename={"first": "from"}):
+    """Which inputs are wanted."""
+
+    first: Annotated[int, Meta(ge=0, le=MOST_INPUTS, description="The first input that is wanted.")] = 0
+    most: Annotated[int, Meta(ge=1, le=MOST_SHOWN, description="How many.")] = 1000
+    only: Annotated[Only, Meta(description=_ONLY)] = "all"
+
+
+class OneInput(msgspec.Struct, frozen=True):
+    """Which input."""
+
+    input: Annotated[int, Meta(ge=0, lt=MOST_INPUTS, description="Which input.")]
+
+
+class Epoch(msgspec.Struct, frozen=True):
+    """Which roster."""
+
+    epoch: Annotated[
+        Annotated[int, Meta(ge=0, le=10**9)] | None,
+        Meta(description="Which; without it the one in force."),
+    ] = None
 
 
 class Access(ModelFacts, frozen=True):
@@ -65,13 +105,13 @@ class Truth(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The right answer to one input."""
 
     input: Place
-    label: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+    label: Annotated[str, Meta(min_length=1, max_length=200)]
 
 
 class TruthsTold(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Right answers."""
 
-    truths: Annotated[list[Truth], msgspec.Meta(min_length=1, max_length=MOST_INPUTS)]
+    truths: Annotated[list[Truth], Meta(min_length=1, max_length=MOST_INPUTS)]
 
 
 class Records(msgspec.Struct, frozen=True):
@@ -112,7 +152,7 @@ class Proposed(ProposalStatus, frozen=True):
 class Signing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which proposal to sign."""
 
-    proposal: Annotated[str, msgspec.Meta(min_length=4, max_length=64, pattern="^[0-9a-f]+$")]
+    proposal: Annotated[str, Meta(min_length=4, max_length=64, pattern="^[0-9a-f]+$")]
 
 
 class Health(msgspec.Struct, frozen=True):
@@ -147,7 +187,7 @@ Head: Final = _made(
     "The first line of inputs that are sent as bytes.",
     [
         ("dtype", Literal[NUMBERS]),
-        ("width", Annotated[int, msgspec.Meta(ge=1, le=MOST_COLUMNS)]),
+        ("width", Annotated[int, Meta(ge=1, le=MOST_COLUMNS)]),
         ("columns", Columns, []),
         *_TERMS,
     ],

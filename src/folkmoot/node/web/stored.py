@@ -64,16 +64,16 @@ class Stored(Client):
             "query_string": query.encode(), "headers": said, "root_path": "", "scheme": "http",
             "http_version": "1.1", "server": None, "client": None,
         }  # fmt: skip
-        told: list[Message] = []
+        sent: list[Message] = []
 
         async def receive() -> Message:
             return {"type": "http.request", "body": body}
 
         async def send(message: Message) -> None:
-            told.append(message)
+            sent.append(message)
 
         await self._app(scope, receive, send)
-        return told[0]["status"], b"".join(each.get("body", b"") for each in told[1:])
+        return sent[0]["status"], b"".join(each.get("body", b"") for each in sent[1:])
 
 
 @contextmanager

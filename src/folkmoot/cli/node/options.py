@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
+
+if TYPE_CHECKING:
+    from folkmoot.node.client import Client
 
 
 def option(
@@ -65,3 +70,44 @@ def bytes_of(text: str, option: str) -> int:
     if size < _LEAST:
         raise ValueError(f"{option} must be a size of at least 10MB, such as 500MB or 2GB: got {text!r}")
     return size
+
+
+def client_of(node: str, token: Path | None) -> Client:
+    """A client of the node that ``--node`` names."""
+    from folkmoot.node.client import Client
+
+    given = token_of(node, token)
+    if "://" not in node and not (Path(node) / "node.toml").is_file():
+        raise ValueError(
+            f"--node must be the folder of a node, or such as http://127.0.0.1:7700: no node is in {node}"
+        )
+    return Client(node, given)
+
+
+def token_of(node: str, file: Path | None) -> str:
+    """The token in the file of ``--token``; a folder needs none."""
+    if file is None:
+        return ""
+    if "://" not in node:
+        raise ValueError(f"--token must be given with --node URL only: got --node {node or 'nothing'}")
+    return file.read_text(encoding="utf-8").strip()
+
+
+@contextmanager
+def opened(node: str, token: Path | None = None) -> Iterator[Client]:
+    """A node that runs, or the folder of one that does not."""
+    from folkmoot.node.client import NodeAwayError
+
+    client = client_of(node, token)
+    try:
+        client.access()
+    except NodeAwayError:
+        if "://" in node:
+            raise
+    else:
+        yield client
+        return
+    from folkmoot.node.web.stored import stored
+
+    with stored(Path(node)) as folder:
+        yield folder

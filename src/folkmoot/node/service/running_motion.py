@@ -16,17 +16,18 @@ import numpy as np
 
 from folkmoot.aggregation.texts import Candidate, Choice
 from folkmoot.arrays import Array
+from folkmoot.node.answer import proposals
+from folkmoot.node.ballots import Choices
 from folkmoot.node.certificate import certificate_of, verify
-from folkmoot.node.choices import pack_choices, proposals
 from folkmoot.node.evidence import what_of
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.own import OwnVotes, final_votes
-from folkmoot.node.records import knowledge
 from folkmoot.node.review import ballots_of, first_ballot
 from folkmoot.node.service.holdout import rows_shown, rows_to_show
 from folkmoot.node.service.inputs import Inputs
 from folkmoot.node.service.models import Model
 from folkmoot.node.service.parts import Parts
+from folkmoot.node.service.records import knowledge
 from folkmoot.node.service.scheduling import Answered, Question
 from folkmoot.node.service.voting import ModelVotes, chosen_by, question_of, votes_on
 from folkmoot.node.session.header import Header
@@ -55,13 +56,13 @@ _TO_COME_BACK: Final = 0.5  # seconds before that in which the answers of a serv
 _MOST_REASONS: Final = 4  # refusals that a member may send in one motion, beside one of each other
 
 
-class Playing:
+class RunningMotion:
     """One motion under way."""
 
     def __init__(
         self,
         parts: Parts,
-        over: Callable[[Playing], None],
+        over: Callable[[RunningMotion], None],
         roster: Roster,
         place: int,
         announce: Announce,
@@ -83,6 +84,7 @@ class Playing:
         now, holdout = parts.transport.now(), parts.own.holdout
         self.parts, self.roster, self.place, self.header = parts, roster, place, header
         self.announce, self.ends, self.began = announce, ends, now
+        self.asker = roster.peers[header.asker]  # the fingerprint of the member that put it
         self.confirmed = header.asker == place  # whether its asker itself has told of it
         self.is_over = is_over  # for who waits: decided, or past the deadline
         self.refusals: dict[int, str] = {}
@@ -121,10 +123,6 @@ class Playing:
         return sorted({said.member for said in self.motion.book.all_of((Kind.COMMIT, 0, 0, 0))})
 
     # What happens
-
-    def begin(self) -> None:
-        """Take part, once the node knows of it."""
-        self.settle()
 
     def received(self, peer: int, frame: bytes) -> None:
         """A frame of the session; ValueError if it is none."""
@@ -455,8 +453,7 @@ class Playing:
             self._try_vote()
             self._arm()
 
-        asker = self.roster.peers[header.asker]
-        self.parts.scheduler.ask(Question(self.name, asker, len(rows), ask, done, chunk=index))
+        self.parts.scheduler.ask(Question(self.name, self.asker, len(rows), ask, done, chunk=index))
 
     def _try_vote(self) -> None:
         if self._inputs is not None and self._inputs.complete:
@@ -524,8 +521,7 @@ class Playing:
             choices = [each for part in answered.parts for each in part.votes]
             self._cast_choices([*choices, *[None] * (header.inputs - len(choices))])
 
-        asker = self.roster.peers[header.asker]
-        self.parts.scheduler.ask(Question(self.name, asker, header.inputs, ask, done))
+        self.parts.scheduler.ask(Question(self.name, self.asker, header.inputs, ask, done))
         self._arm()
 
     def _stay_with_own(self) -> None:
@@ -538,7 +534,7 @@ class Playing:
     def _cast_choices(self, choices: Sequence[Choice | None]) -> None:
         self._choosing, self._rows = False, {}
         if self.motion.wanted == 1:
-            self._cast(1, pack_choices(choices))
+            self._cast(1, Choices(self.header.inputs).pack(choices))
 
     def _cast_own(self) -> None:
         """Final votes by what only this node knows, worked out beside the model."""
@@ -567,4 +563,4 @@ class Playing:
                 self.parts.log("info", "fell back to plurality", motion=self.name.hex(), why=found.why)
             self._cast(1, found.ballot)
 
-        self.parts.scheduler.work(self.name, roster.peers[header.asker], job, done)
+        self.parts.scheduler.work(self.name, self.asker, job, done)

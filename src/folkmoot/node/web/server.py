@@ -48,7 +48,7 @@ class Page:
 
     Examples
     --------
-    >>> from folkmoot.node.web.door import Page
+    >>> from folkmoot.node.web.server import Page
     >>> Page("b.de:7700")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
@@ -103,23 +103,23 @@ class Page:
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-class Door:
-    """An open door, made by ``serve``; ``close`` it before the node stops.
+class Server:
+    """An open server, made by ``serve``; ``close`` it before the node stops.
 
     ``url`` is the address of the page, None without one; ``address`` the same for a browser, with the token
     that may ask: show it to the operator only.
 
     Examples
     --------
-    >>> door = await serve(node, folder, page=Page("127.0.0.1:7700"))  # doctest: +SKIP
-    >>> door.url  # doctest: +SKIP
+    >>> server = await serve(node, folder, page=Page("127.0.0.1:7700"))  # doctest: +SKIP
+    >>> server.url  # doctest: +SKIP
     'http://127.0.0.1:7700'
     """
 
     def __init__(self, folder: Path, feed: Feed, url: str | None, address: str | None) -> None:
         self.url, self.address = url, address
         self._folder, self._feed = folder, feed
-        self._servers: list[tuple[_Server, asyncio.Task[None]]] = []
+        self._servers: list[tuple[_Uvicorn, asyncio.Task[None]]] = []
         self._watching: asyncio.Task[None] | None = None
 
     async def close(self) -> None:
@@ -135,9 +135,9 @@ class Door:
         (self._folder / SOCKET).unlink(missing_ok=True)
 
     def _listen(self, app: ASGIApp, listener: socket.socket, places: Places | None) -> None:
-        server = _server(app, places)
-        serving = asyncio.ensure_future(server.serve(sockets=[listener]))
-        self._servers.append((server, serving))
+        running = _server(app, places)
+        serving = asyncio.ensure_future(running.serve(sockets=[listener]))
+        self._servers.append((running, serving))
 
 
 async def serve(
@@ -147,8 +147,8 @@ async def serve(
     page: Page | None = None,
     metrics: Metrics | None = None,
     journal: Journal | None = None,
-) -> Door:
-    """Answer HTTP for a running node, on its loop, until the door is closed.
+) -> Server:
+    """Answer HTTP for a running node, on its loop, until the server is closed.
 
     When this returns, both sockets take connections. The socket is in the node's ``folder``, and so are the
     tokens; without a ``page`` there is only that socket. ``metrics`` are the node's meter. ValueError if
@@ -169,18 +169,18 @@ async def serve(
             port = outside.getsockname()[1]
             url = api.page = page.url(port)
             address = api.address = with_token(url, tokens["ask"])
-        door = Door(folder, feed, url, address)
-        door._listen(Answering(router, _owner, log), inside, None)
+        server = Server(folder, feed, url, address)
+        server._listen(Answering(router, _owner, log), inside, None)
         if page is not None and outside is not None:
             refused: Counter[str] = Counter()
             places = Places(refused)
             guard = Guard(tokens, *page.names(port), counts=refused, known=places.showed_token)
-            door._listen(Answering(router, guard.admit, log), outside, places)
+            server._listen(Answering(router, guard.admit, log), outside, places)
             api.refused = refused
         opened.pop_all()  # from now on the servers close them
     if metrics is not None:
-        door._watching = asyncio.ensure_future(metrics.watch_loop())
-    return door
+        server._watching = asyncio.ensure_future(metrics.watch_loop())
+    return server
 
 
 def _owner(scope: Scope) -> Right:
@@ -189,7 +189,7 @@ def _owner(scope: Scope) -> Right:
     return "ask"
 
 
-class _Server(uvicorn.Server):
+class _Uvicorn(uvicorn.Server):
     """Serves until ``should_exit``; signals are the node's business."""
 
     @contextlib.contextmanager
@@ -198,10 +198,10 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _server(app: ASGIApp, places: Places | None) -> _Server:
+def _server(app: ASGIApp, places: Places | None) -> _Uvicorn:
     """A server for an app, which says nothing: stderr is the node's log, which is JSON."""
     protocol: Any = "h11" if places is None else places.protocol()
-    return _Server(
+    return _Uvicorn(
         uvicorn.Config(
             app, loop="none", http=protocol, ws="none", lifespan="off", interface="asgi3", log_config=None,
             log_level="critical", access_log=False, proxy_headers=False, server_header=False, backlog=TAKEN,

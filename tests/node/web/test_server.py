@@ -1,4 +1,4 @@
-"""The door of a node: a real server, asked through ``Client`` over the folder's socket and over TCP."""
+"""The server of a node: a real server, asked through ``Client`` over the folder's socket and over TCP."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from folkmoot.checks import ArgumentError
 from folkmoot.node.client import SOCKET, Client, NodeRefusal
-from folkmoot.node.web.door import MOST, Door
+from folkmoot.node.web.server import MOST, Server
 from support.node.served import LOOPBACK, Played, opened, told
 
 ROWS = [[1.0, 2.0], [3.0, None], [5.0, 6.0]]
@@ -125,11 +125,11 @@ def test_what_is_wrong_is_one_line_with_the_names_of_arguments(tmp_path: Path) -
 
 
 async def talk(
-    door: Door, *lines: str, body: bytes = b"", close: bool = True
+    server: Server, *lines: str, body: bytes = b"", close: bool = True
 ) -> tuple[int, dict[str, str], bytes]:
     """One request as bytes; the status, the headers and the body of the answer."""
-    assert door.url is not None
-    port = int(door.url.rpartition(":")[2])
+    assert server.url is not None
+    port = int(server.url.rpartition(":")[2])
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     said = [
         lines[0],
@@ -148,16 +148,16 @@ def test_on_tcp_a_token_is_needed_but_for_health_the_page_and_the_description(tm
     played = Played()
 
     async def asked() -> None:
-        async with opened(played, tmp_path, page=LOOPBACK) as door:
+        async with opened(played, tmp_path, page=LOOPBACK) as server:
             may_ask = f"Authorization: Bearer {token(tmp_path)}"
             may_read = f"Authorization: Bearer {token(tmp_path, 'token.read')}"
             assert stat.S_IMODE((tmp_path / "token").stat().st_mode) == 0o600
-            assert door.address == f"{door.url}/#token={token(tmp_path)}"
-            assert (await told(Client(tmp_path).access))["page"] == door.address
-            assert (await told(Client(str(door.url), token(tmp_path)).access))["page"] == door.url
+            assert server.address == f"{server.url}/#token={token(tmp_path)}"
+            assert (await told(Client(tmp_path).access))["page"] == server.address
+            assert (await told(Client(str(server.url), token(tmp_path)).access))["page"] == server.url
 
             async def status(*lines: str, body: bytes = b"") -> int:
-                return (await talk(door, *lines, body=body))[0]
+                return (await talk(server, *lines, body=body))[0]
 
             for path in ("/healthz", "/readyz", "/openapi.json", "/", "/page.js"):
                 assert await status(f"GET {path} HTTP/1.1") == 200
@@ -172,13 +172,13 @@ def test_on_tcp_a_token_is_needed_but_for_health_the_page_and_the_description(tm
             assert await status("GET /v2/status HTTP/1.1", may_ask, "Host: evil.example") == 421
             assert await status("GET /v2/status HTTP/1.1", may_ask, "Origin: http://evil.example") == 403
             assert await status("GET /v3/status HTTP/1.1", may_ask) == 404
-            code, headers, body = await talk(door, "PUT /v2/status HTTP/1.1", may_ask)
+            code, headers, body = await talk(server, "PUT /v2/status HTTP/1.1", may_ask)
             assert (code, headers["allow"]) == (405, "GET, HEAD") or headers["allow"] == "HEAD, GET"
             assert headers["content-type"] == "application/problem+json"
             assert "/openapi.json lists what is" in json.loads(body)["detail"]
             assert headers["cache-control"] == "no-store"
             played.away = {"member-01", "member-02"}
-            code, _, body = await talk(door, "GET /readyz HTTP/1.1")
+            code, _, body = await talk(server, "GET /readyz HTTP/1.1")
             assert (code, json.loads(body)["why"]) == (503, "3 of the 4 members of a quorum are connected")
 
     asyncio.run(asked())
@@ -190,9 +190,9 @@ def test_strangers_leave_the_operator_all_answers(tmp_path: Path) -> None:
     assert count > MOST
 
     async def asked() -> None:
-        async with opened(Played(), tmp_path, page=LOOPBACK) as door:
-            assert door.url is not None
-            port = int(door.url.rpartition(":")[2])
+        async with opened(Played(), tmp_path, page=LOOPBACK) as server:
+            assert server.url is not None
+            port = int(server.url.rpartition(":")[2])
             mine = f"Authorization: Bearer {token(tmp_path)}"
             strangers = []
             for number in range(count):
@@ -201,10 +201,10 @@ def test_strangers_leave_the_operator_all_answers(tmp_path: Path) -> None:
                 if number % 2:
                     stranger.send(b"GET / HTTP/1.1\r\nHost:")  # half of a request
                 if number % 10 == 0:
-                    code, _, _ = await talk(door, "GET /v2/status HTTP/1.1", mine)
+                    code, _, _ = await talk(server, "GET /v2/status HTTP/1.1", mine)
                     assert code == 200
             for _ in range(20):
-                assert (await talk(door, "GET /v2/motions HTTP/1.1", mine))[0] == 200
+                assert (await talk(server, "GET /v2/motions HTTP/1.1", mine))[0] == 200
             for stranger in strangers:
                 stranger.close()
 
@@ -213,9 +213,9 @@ def test_strangers_leave_the_operator_all_answers(tmp_path: Path) -> None:
 
 def test_a_connection_with_a_token_stays_while_strangers_come(tmp_path: Path) -> None:
     async def asked() -> None:
-        async with opened(Played(), tmp_path, page=LOOPBACK) as door:
-            assert door.url is not None
-            port = int(door.url.rpartition(":")[2])
+        async with opened(Played(), tmp_path, page=LOOPBACK) as server:
+            assert server.url is not None
+            port = int(server.url.rpartition(":")[2])
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             lines = f"Host: 127.0.0.1:{port}", f"Authorization: Bearer {token(tmp_path)}"
             request = "\r\n".join(["GET /healthz HTTP/1.1", *lines, "", ""])
@@ -237,13 +237,13 @@ def test_bodies_are_bounded_and_keys_put_once(tmp_path: Path, monkeypatch: pytes
     played = Played()
 
     async def asked() -> None:
-        async with opened(played, tmp_path, page=LOOPBACK) as door:
+        async with opened(played, tmp_path, page=LOOPBACK) as server:
             mine = f"Authorization: Bearer {token(tmp_path)}"
 
             async def put(kind: str, body: bytes, *lines: str, length: int | None = None) -> tuple[int, Any]:
                 size = len(body) if length is None else length
                 code, _, said = await talk(
-                    door, f"POST /v2/motions{query} HTTP/1.1", mine, f"Content-Type: {kind}",
+                    server, f"POST /v2/motions{query} HTTP/1.1", mine, f"Content-Type: {kind}",
                     f"Content-Length: {size}", *lines, body=body,
                 )  # fmt: skip
                 return code, json.loads(said)

@@ -6,27 +6,27 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 import numpy as np
 
 from folkmoot.arrays import Array
 from folkmoot.node.membership.roster import Roster
-from folkmoot.node.records import read_records, weights_of
-from folkmoot.node.review import mixed, unpack_rows
-from folkmoot.node.sealing import opened, seal_of
+from folkmoot.node.review import mixed, seal_of, unpack_rows, unsealed
 from folkmoot.node.service.admission import Admission
 from folkmoot.node.service.interface import Checked, CheckedColumn, InvitationStatus, RefusedError
 from folkmoot.node.service.parts import Parts
-from folkmoot.node.service.playing import Playing
+from folkmoot.node.service.records import read_records, weights_of
+from folkmoot.node.service.running_motion import RunningMotion
 from folkmoot.node.service.scheduling import Answered, Question
-from folkmoot.node.service.voting import ModelVotes, votes_on
+from folkmoot.node.service.voting import votes_on
 from folkmoot.node.session.header import Header, motion_of, read_header
 from folkmoot.node.session.terms import MOST_WEIGHT, Terms
 from folkmoot.node.storage.storage import Part
 from folkmoot.node.wire.batch import Batch
 from folkmoot.node.wire.messages import MOST_BYTES
+from folkmoot.node.wire.schema import Column
 from folkmoot.node.wire.things import unpacked
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _NOBODY: Final = "nobody showed validation rows"
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class QueuedMotion:
     """A motion that this node is about to put.
 
     ``fell_back`` says why its weights are all the same, ``order`` where its own inputs are.
@@ -76,28 +76,28 @@ class _Kept(msgspec.Struct, array_like=True):
     order: bytes
 
 
-class Asking:
+class OwnMotions:
     """The motions that a node puts: one after the other if there are many."""
 
     def __init__(self, parts: Parts, admission: Admission, node: Node) -> None:
         self._parts, self._admission, self._node = parts, admission, node
-        self.waiting: deque[Wanted] = deque()
-        self._inviting: dict[bytes, asyncio.Future[Playing | None]] = {}
-        self.invitations: dict[bytes, Playing] = {}
+        self.waiting: deque[QueuedMotion] = deque()
+        self._inviting: dict[bytes, asyncio.Future[RunningMotion | None]] = {}
+        self.invitations: dict[bytes, RunningMotion] = {}
         self._timer = False
 
     # What is put
 
     async def put(self, batch: Batch, terms: Terms) -> bytes:
         """Put a motion, or let it wait for its place; its name."""
-        wanted = self._prepared(batch, terms)
-        await self._try_model(batch, wanted)
-        if wanted.header.terms.rows:
-            wanted = await self._with_rows(batch, wanted)
-        self._enter(wanted, first=bool(wanted.header.rows))
-        return wanted.name
+        queued = self._prepared(batch, terms)
+        await self._try_model(batch, queued)
+        if queued.header.terms.rows:
+            queued = await self._with_rows(batch, queued)
+        self._enter(queued, first=bool(queued.header.rows))
+        return queued.name
 
-    def _prepared(self, batch: Batch, terms: Terms) -> Wanted:
+    def _prepared(self, batch: Batch, terms: Terms) -> QueuedMotion:
         """The motion, all of it checked that can be checked without the model."""
         parts, roster = self._parts, self._node.roster
         place = roster.position(parts.me.fingerprint)
@@ -122,12 +122,12 @@ class Asking:
                     f"{batch.nbytes / 2**20:.1f} MB; put them in several motions"
                 )
             self._admission.check_own(_of_seconds(header, terms.seconds - _seconds_for_rows(terms)))
-        return Wanted(roster, place, header, batch, fell_back)
+        return QueuedMotion(roster, place, header, batch, fell_back)
 
     def _filled(self, roster: Roster, terms: Terms) -> tuple[Terms, str]:
         """Terms with labels and weights, where these were left to the node."""
         fell_back = ""
-        if terms.answers not in ("numbers", "text") and not terms.labels:
+        if not terms.labels and terms.answers in ("labels", "probabilities"):
             labels = self.labels()
             if len(labels) < 2:
                 raise ValueError(
@@ -164,52 +164,49 @@ class Asking:
         scale = min(_WEIGHT, MOST_WEIGHT / max(found)) if any(found) else 0.0
         whole = tuple(round(weight * scale) for weight in found)
         if not any(whole):
-            return (1,) * len(
-                members
-            ), "by its track record no member is better than a guess: all weigh the same"
+            why = "by its track record no member is better than a guess: all weigh the same"
+            return (1,) * len(members), why
         return whole, ""
 
-    async def _try_model(self, batch: Batch, wanted: Wanted) -> None:
+    async def _try_model(self, batch: Batch, queued: QueuedMotion) -> None:
         """A model that does not say which columns it takes is asked about one input.
 
         A service is not: what it fails at may be over when it is asked for its votes, and a request costs.
         """
-        model, header = self._parts.own.model, wanted.header
+        model, header = self._parts.own.model, queued.header
         if model.columns is not None or model.is_remote:
             return
         whole = batch.of_things or np.isfinite(batch.array[:1]).all()
-        answered: asyncio.Future[Answered[ModelVotes]] = asyncio.get_running_loop().create_future()
-        first = batch.array[:1]
-        question = Question(
-            wanted.name, wanted.roster.peers[wanted.place], 1,
-            lambda asked, *_: votes_on(asked, header, first), _setter(answered),
-        )  # fmt: skip
-        self._parts.scheduler.ask(question)
-        found = await answered
+        first, asker = batch.array[:1], queued.roster.peers[queued.place]
+        found = await _awaited(
+            lambda done: self._parts.scheduler.ask(
+                Question(queued.name, asker, 1, lambda asked, *_: votes_on(asked, header, first), done)
+            )
+        )
         failed = found.trouble or next((part.detail for part in found.parts if part.failed), "")
         if failed and whole:
             raise ValueError(f"{batch.name} must be inputs that this node's model can read: {failed}")
 
     # Places
 
-    def _enter(self, wanted: Wanted, *, first: bool = False) -> None:
+    def _enter(self, queued: QueuedMotion, *, first: bool = False) -> None:
         if len(self.waiting) >= MOST_WAITING:
             raise RefusedError(
                 f"{MOST_WAITING:,} motions wait at this node already: wait until some are over"
             )
-        self._keep(wanted)
+        self._keep(queued)
         try:
             if first:
-                self.waiting.appendleft(wanted)
-            elif not self.waiting and self._begin(wanted):
+                self.waiting.appendleft(queued)
+            elif not self.waiting and self._begin(queued):
                 return
             else:
-                self.waiting.append(wanted)
+                self.waiting.append(queued)
         except ValueError:
-            self._parts.storage.asked.drop(wanted.name)
+            self._parts.storage.asked.drop(queued.name)
             raise
         self.go_on()
-        self._parts.changed(wanted.name)
+        self._parts.changed(queued.name)
 
     def go_on(self) -> None:
         """Put motions that wait, as far as there are places."""
@@ -229,27 +226,27 @@ class Asking:
         if not self._parts.broken:
             self.go_on()
 
-    def _begin(self, wanted: Wanted) -> bool:
-        if wanted.roster is not self._node.roster:
+    def _begin(self, queued: QueuedMotion) -> bool:
+        if queued.roster is not self._node.roster:
             raise RefusedError("the roster has changed since this motion was made: ask again")
         room = self._parts.storage.has_room
-        if not self._admission.begin_own(wanted.header, self._node.under_way(), has_room=room):
+        if not self._admission.begin_own(queued.header, self._node.under_way(), has_room=room):
             return False
-        playing = self._node.open_own(wanted)
-        if wanted.header.invites:
-            self.invitations[wanted.name] = playing
-            if playing.is_over:
-                self.over(playing)
+        running = self._node.open_own(queued)
+        if queued.header.invites:
+            self.invitations[queued.name] = running
+            if running.is_over:
+                self.over(running)
         return True
 
-    def _keep(self, wanted: Wanted) -> None:
+    def _keep(self, queued: QueuedMotion) -> None:
         """Keep its inputs until it is over, so that a restart loses neither them nor a motion that waits."""
-        batch, parts = wanted.batch, self._parts
+        batch, parts = queued.batch, self._parts
         if batch is None:
             return
-        head = msgspec.msgpack.encode(_Kept(wanted.header.encoded(), wanted.fell_back, wanted.order))
-        if not parts.storage.asked.keep(wanted.name, head, batch.chunks(), batch.nbytes):
-            parts.log("info", "inputs kept in memory only", motion=wanted.name.hex(), bytes=batch.nbytes)
+        head = msgspec.msgpack.encode(_Kept(queued.header.encoded(), queued.fell_back, queued.order))
+        if not parts.storage.asked.keep(queued.name, head, batch.chunks(), batch.nbytes):
+            parts.log("info", "inputs kept in memory only", motion=queued.name.hex(), bytes=batch.nbytes)
 
     def take_up(self) -> None:
         """Let the motions wait again that had no place when this node last stopped."""
@@ -272,7 +269,7 @@ class Asking:
                 parts.storage.asked.drop(name)
                 parts.log("error", "motion not put", motion=name.hex(), why=str(error))
                 continue
-            self.waiting.append(Wanted(roster, place, header, batch, kept.fell_back, kept.order))
+            self.waiting.append(QueuedMotion(roster, place, header, batch, kept.fell_back, kept.order))
         self.go_on()
 
     def kept(self, name: bytes, header: Header) -> Batch | None:
@@ -286,59 +283,58 @@ class Asking:
         batch = Batch(np.frombuffer(data, header.dtype).reshape(-1, header.columns), schema=header.schema)
         return batch if batch.digests() == header.chunks else None
 
-    def _give_up(self, wanted: Wanted, why: str) -> None:
-        self._parts.storage.asked.drop(wanted.name)
-        self._parts.log("error", "motion not put", motion=wanted.name.hex(), why=why)
-        future = self._inviting.pop(wanted.name, None)
+    def _give_up(self, queued: QueuedMotion, why: str) -> None:
+        self._parts.storage.asked.drop(queued.name)
+        self._parts.log("error", "motion not put", motion=queued.name.hex(), why=why)
+        future = self._inviting.pop(queued.name, None)
         if future is not None and not future.done():
             future.set_exception(RefusedError(why))
-        self._parts.changed(wanted.name)
+        self._parts.changed(queued.name)
 
-    def waits(self, name: bytes) -> Wanted | None:
+    def waits(self, name: bytes) -> QueuedMotion | None:
         """A motion that waits for its place."""
-        return next((wanted for wanted in self.waiting if wanted.name == name), None)
+        return next((queued for queued in self.waiting if queued.name == name), None)
 
     # Validation rows
 
-    async def _with_rows(self, batch: Batch, wanted: Wanted) -> Wanted:
+    async def _with_rows(self, batch: Batch, queued: QueuedMotion) -> QueuedMotion:
         """The same motion, with rows of members among its inputs."""
-        parts, draft = self._parts, wanted.header
+        parts, draft = self._parts, queued.header
         began, secret = parts.transport.now(), parts.settings.randbytes(32)
         terms = msgspec.structs.replace(draft.terms, seconds=_seconds_for_rows(draft.terms))
         invitation = Header(
             draft.moot, draft.asker, parts.settings.randbytes(16), parts.transport.clock(), terms, terms.rows,
             draft.columns, draft.dtype, seal=seal_of(secret), schema=draft.schema,
         )  # fmt: skip
-        invitation.check(len(wanted.roster))
-        asked = replace(wanted, header=invitation, batch=None)
+        invitation.check(len(queued.roster))
+        asked = replace(queued, header=invitation, batch=None)
         name = asked.name
-        answered: asyncio.Future[Playing | None] = asyncio.get_running_loop().create_future()
+        answered: asyncio.Future[RunningMotion | None] = asyncio.get_running_loop().create_future()
         self._inviting[name] = answered
         self._enter(asked)
-        playing = await answered
+        running = await answered
         try:
-            shown = {} if playing is None else self._rows(playing, secret)
+            shown = {} if running is None else self._rows(running, secret)
             if not shown:
-                raise RefusedError(self._nobody(playing))
-            return await self._mixed(batch, wanted, name, shown, began)
+                raise RefusedError(self._nobody(running))
+            return await self._mixed(batch, queued, name, shown, began)
         except ValueError as error:
             parts.storage.amend(name, why=str(error))
             raise
 
     async def _mixed(
-        self, batch: Batch, wanted: Wanted, invitation: bytes, shown: Mapping[int, Array], began: float
-    ) -> Wanted:
-        parts, draft = self._parts, wanted.header
-        seed, n = parts.settings.randbytes(32), len(wanted.roster)
+        self, batch: Batch, queued: QueuedMotion, invitation: bytes, shown: Mapping[int, Array], began: float
+    ) -> QueuedMotion:
+        parts, draft = self._parts, queued.header
+        seed, n = parts.settings.randbytes(32), len(queued.roster)
 
         def mix() -> tuple[Batch, bytes, tuple[bytes, ...]]:
             found, order = mixed(np.asarray(batch.array), shown, n, seed)
             together = Batch(found, batch.name, batch.schema)
             return together, order, together.digests()
 
-        mixing: asyncio.Future[Answered[Any]] = asyncio.get_running_loop().create_future()
-        parts.scheduler.work(invitation, wanted.roster.peers[wanted.place], mix, _setter(mixing))
-        mixture = await mixing
+        asker = queued.roster.peers[queued.place]
+        mixture = await _awaited(lambda done: parts.scheduler.work(invitation, asker, mix, done))
         if mixture.trouble:
             raise ValueError(f"validation rows and inputs cannot be put together: {mixture.trouble}")
         together, order, chunks = mixture.parts[0]
@@ -349,48 +345,48 @@ class Asking:
             rows=rows, shown=invitation if rows else b"", created=parts.transport.clock(),
         )  # fmt: skip
         self._admission.check_own(header)
-        return replace(wanted, header=header, batch=together, order=order)
+        return replace(queued, header=header, batch=together, order=order)
 
-    def _rows(self, playing: Playing, secret: bytes) -> dict[int, Array]:
+    def _rows(self, running: RunningMotion, secret: bytes) -> dict[int, Array]:
         """What members have shown; whoever sealed something else has shown nothing."""
         found: dict[int, Array] = {}
-        for member, data in (playing.motion.tables[0] if playing.motion.answer is not None else {}).items():
+        for member, data in (running.motion.tables[0] if running.motion.answer is not None else {}).items():
             try:
                 if data:
-                    text = opened(data, secret, playing.name, member)
-                    found[member] = unpack_rows(playing.header, text)
+                    text = unsealed(data, secret, running.name, member)
+                    found[member] = unpack_rows(running.header, text)
             except ValueError as error:
-                name = playing.roster.names[member]
+                name = running.roster.names[member]
                 self._parts.log("warning", "no validation rows", member=name, why=str(error))
         return {member: rows for member, rows in found.items() if len(rows)}
 
-    def _nobody(self, playing: Playing | None) -> str:
-        if playing is None or playing.motion.answer is None:
+    def _nobody(self, running: RunningMotion | None) -> str:
+        if running is None or running.motion.answer is None:
             return f"{_NOBODY} in time"
-        told = [f"{playing.roster.names[i]}: {why}" for i, why in sorted(playing.refusals.items())]
-        return "; ".join([_NOBODY, *told[:4]])
+        reasons = [f"{running.roster.names[i]}: {why}" for i, why in sorted(running.refusals.items())]
+        return "; ".join([_NOBODY, *reasons[:4]])
 
-    def over(self, playing: Playing) -> None:
+    def over(self, running: RunningMotion) -> None:
         """A motion of this node is over: an invitation is followed by its motion, and places are free."""
-        name = playing.name
+        name = running.name
         self._parts.storage.asked.drop(name)
         self.invitations.pop(name, None)
         future = self._inviting.pop(name, None)
         if future is not None and not future.done():
-            future.set_result(playing)
+            future.set_result(running)
         self.go_on()
 
     def invitation_status(self, now: float) -> list[InvitationStatus]:
         """The invitations under way; rows are sealed until all have answered."""
         found = []
-        for playing in self.invitations.values():
-            names, told = playing.roster.names, playing.committed
-            refused = {names[i]: why for i, why in sorted(playing.refusals.items())}
+        for running in self.invitations.values():
+            names, answered = running.roster.names, running.committed
+            refused = {names[i]: why for i, why in sorted(running.refusals.items())}
             found.append(
                 InvitationStatus(
-                    playing.header.inputs, round(playing.ends - now, 3),
-                    [names[i] for i in told if names[i] not in refused], refused,
-                    [name for i, name in enumerate(names) if i not in told and name not in refused],
+                    running.header.inputs, round(running.ends - now, 3),
+                    [names[i] for i in answered if names[i] not in refused], refused,
+                    [name for i, name in enumerate(names) if i not in answered and name not in refused],
                 )
             )  # fmt: skip
         return found
@@ -413,22 +409,22 @@ class Asking:
         known = {column.name for column in model.schema}
         given = {column.name for column in batch.schema}
         named = bool(model.schema and batch.schema)
-        columns = [
-            CheckedColumn(
-                column.name, ("fits" if column.name in known else "unknown") if named else "unchecked",
-                column.unit, column.low, column.high,
-            )
+        columns: list[tuple[Column, Literal["fits", "unknown", "missing", "unchecked"]]] = [
+            (column, ("fits" if column.name in known else "unknown") if named else "unchecked")
             for column in batch.schema
-        ]  # fmt: skip
-        if named:
-            columns += [
-                CheckedColumn(column.name, "missing", column.unit, column.low, column.high)
-                for column in model.schema
-                if column.name not in given
-            ]
+        ]
+        columns += [(column, "missing") for column in model.schema if named and column.name not in given]
         first = batch.first(SHOWN_ROWS)
         return Checked(
-            len(batch), columns, first, batch.missing, outside, labels, why, unchecked, terms.answers
+            len(batch),
+            [CheckedColumn(c.name, state, c.unit, c.low, c.high) for c, state in columns],
+            first,
+            batch.missing,
+            outside,
+            labels,
+            why,
+            unchecked,
+            terms.answers,
         )
 
 
@@ -440,9 +436,8 @@ def _of_seconds(header: Header, seconds: float) -> Header:
     return msgspec.structs.replace(header, terms=msgspec.structs.replace(header.terms, seconds=seconds))
 
 
-def _setter(future: asyncio.Future[Answered[Any]]) -> Callable[[Answered[Any]], None]:
-    def done(found: Answered[Any]) -> None:
-        if not future.done():
-            future.set_result(found)
-
-    return done
+async def _awaited(begin: Callable[[Callable[[Answered[Any]], None]], None]) -> Answered[Any]:
+    """Begin something that hands on what came of it, and wait for that."""
+    future: asyncio.Future[Answered[Any]] = asyncio.get_running_loop().create_future()
+    begin(lambda found: None if future.done() else future.set_result(found))
+    return await future

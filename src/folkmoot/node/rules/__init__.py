@@ -1,1 +1,0 @@
-"""Public aggregations in integers alone: the same decisions, bit for bit, on every processor."""
