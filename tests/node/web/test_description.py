@@ -19,10 +19,10 @@ from openapi_spec_validator import validate
 from folkmoot.node.log import Journal
 from folkmoot.node.session.terms import Terms
 from folkmoot.node.web.api import CALLS, Api
-from folkmoot.node.web.bodies import Reader
 from folkmoot.node.web.calls import described
 from folkmoot.node.web.feed import Feed
 from folkmoot.node.web.files import PATHS
+from folkmoot.node.web.requests import Reader
 from folkmoot.node.wire.batch import Batch
 from support.node.in_thread import running
 from support.node.served import Played

@@ -231,9 +231,9 @@ def test_a_connection_with_a_token_stays_while_strangers_come(tmp_path: Path) ->
 
 
 def test_bodies_are_bounded_and_keys_put_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("folkmoot.node.web.bodies.MOST_BODY", 1000)
-    monkeypatch.setattr("folkmoot.node.web.bodies.MOST_RAW", 1000)
-    monkeypatch.setattr("folkmoot.node.web.bodies.SILENCE", 0.2)
+    monkeypatch.setattr("folkmoot.node.web.requests.MOST_BODY", 1000)
+    monkeypatch.setattr("folkmoot.node.web.requests.MOST_RAW", 1000)
+    monkeypatch.setattr("folkmoot.node.web.requests.SILENCE", 0.2)
     played = Played()
 
     async def asked() -> None:

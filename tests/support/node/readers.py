@@ -38,9 +38,9 @@ from folkmoot.node.service.node_file import read_model_file
 from folkmoot.node.session import frames, sets
 from folkmoot.node.session.header import Header, read_header
 from folkmoot.node.session.terms import Terms
-from folkmoot.node.web import bodies, completions
-from folkmoot.node.web.refusals import RefusalError
-from folkmoot.node.web.shapes import Head, TermsSaid
+from folkmoot.node.web import completions, requests
+from folkmoot.node.web.requests import RefusalError
+from folkmoot.node.web.shapes import TermsSaid
 from folkmoot.node.wire import messages as m
 from folkmoot.node.wire.batch import Batch
 from folkmoot.node.wire.schema import Column
@@ -340,18 +340,17 @@ def _of_sandboxes() -> Iterator[Reader]:
 
 def _said_to_a_page(folder: Path) -> Iterator[Reader]:
     """What a program sends to a node."""
-    reader = bodies.Reader(folder)
     question = {
         "inputs": [[1.5, None], [2, 3]],
         "columns": ["a", {"name": "b", "low": 0}],
         "labels": ["x", "y"],
     }
     refuses = (ValueError, RefusalError)
-    yield Reader("questions", reader._in_json, [json.dumps(question | {"seconds": "90s"}).encode()],
+    yield Reader("questions", requests._in_json, [json.dumps(question | {"seconds": "90s"}).encode()],
                  refuses=refuses)  # fmt: skip
 
     def chat(data: bytes) -> Batch:
-        said = bodies.decoded(data, completions.ChatRequest)
+        said = requests.decoded(data, completions.ChatRequest)
         return Batch([completions.question_of(said.messages)], "messages")
 
     talk = [
@@ -363,19 +362,17 @@ def _said_to_a_page(folder: Path) -> Iterator[Reader]:
     head = {"dtype": "<f8", "width": 2, "columns": ["a", "b"], "rows": 3.0}
 
     def raw(data: bytes) -> Batch:
-        first, _, rest = data.partition(b"\n")
         with (folder / "body").open("wb+") as body:
-            body.write(rest)
-            body.flush()
-            return bodies._mapped(body, bodies.decoded(first, Head, "the first line"))
+            body.write(data)
+            return requests._mapped(body)[0]
 
     yield Reader("questions in bytes", raw, [json.dumps(head).encode() + b"\n" + bytes(32)], refuses=refuses,
                  often=20_000)  # fmt: skip
 
     def address(data: bytes) -> Any:
         pairs = (each.partition("=") for each in data.decode(errors="surrogateescape").split("&"))
-        said = bodies.in_address({name: value for name, _, value in pairs}, TermsSaid)
-        return reader._terms(said)
+        said = requests.in_address({name: value for name, _, value in pairs}, TermsSaid)
+        return requests._terms_in(said)
 
     yield Reader("addresses", address, [b"labels=a,b&seconds=90s&coin=true&rows=0"], refuses=refuses)
 

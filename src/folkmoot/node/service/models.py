@@ -212,20 +212,12 @@ class Model:
         """MismatchError if the model cannot answer so: with labels, probabilities or numbers."""
         if answers in self.kinds():
             return
-        if answers == "numbers":
-            raise MismatchError(
-                "its model gives labels, not numbers",
-                f"model {self.spec} gives labels, not numbers: {shortened(self.labels or [])}",
-            )
-        if answers == "text":
-            raise MismatchError(
-                "its model gives labels, not texts",
-                f"model {self.spec} gives labels, not texts: {shortened(self.labels or [])}",
-            )
-        raise MismatchError(
-            "its model gives no probabilities",
-            f"model {self.spec} gives no probabilities: it must be an estimator with predict_proba",
-        )
+        if answers == "probabilities":
+            why, detail = "gives no probabilities", "it must be an estimator with predict_proba"
+        else:
+            plural = "texts" if answers == "text" else answers
+            why, detail = f"gives labels, not {plural}", shortened(self.labels or [])
+        raise MismatchError(f"its model {why}", f"model {self.spec} {why}: {detail}")
 
     def check(self, schema: Schema, columns: int, answers: Answers, dtype: str = "<f8") -> None:
         """MismatchError if the model cannot take such columns, or give such answers."""

@@ -29,10 +29,9 @@ from folkmoot.node.service.node import Node
 from folkmoot.node.session.terms import Terms
 from folkmoot.node.storage.database import DamagedError
 from folkmoot.node.web import completions, files, shapes
-from folkmoot.node.web.bodies import BODY, CSV, JSON, TOML, Asked, Reader, terms_of
 from folkmoot.node.web.calls import FILE, Header, call, calls_of, described, json_of
 from folkmoot.node.web.feed import EVENTS, PING, EventStream, Feed
-from folkmoot.node.web.refusals import RefusalError
+from folkmoot.node.web.requests import BODY, CSV, JSON, TOML, Asked, Reader, RefusalError, terms_of
 from folkmoot.node.wire.batch import Batch
 
 if TYPE_CHECKING:

@@ -15,9 +15,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from folkmoot import __version__
-from folkmoot.node.web.bodies import JSON, body_of, decoded, in_address, kind_of
 from folkmoot.node.web.guard import PUBLIC
-from folkmoot.node.web.refusals import Problem
+from folkmoot.node.web.requests import JSON, Problem, body_of, decoded, in_address, kind_of
 
 FILE: Final = "application/octet-stream"
 PROBLEM: Final = "application/problem+json"

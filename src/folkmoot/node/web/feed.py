@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from folkmoot.node.log import Journal
 from folkmoot.node.service.node import Node
-from folkmoot.node.web.refusals import RefusalError
+from folkmoot.node.web.requests import RefusalError
 from folkmoot.node.web.shapes import MOST_LISTED
 
 Kind: TypeAlias = Literal["moot", "opened", "progress", "silent", "accused", "over", "ping"]

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from folkmoot.node.log import Journal
 from folkmoot.node.web.files import PATHS
-from folkmoot.node.web.refusals import RefusalError, refusal_of
+from folkmoot.node.web.requests import RefusalError, refusal_of
 
 Right: TypeAlias = Literal["ask", "read", "nobody"]
 ASK: Final = "token"  # the file of the token that may do everything, in the node's folder

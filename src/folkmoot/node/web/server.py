@@ -27,9 +27,9 @@ from folkmoot.node.log import Journal
 from folkmoot.node.membership.fields import is_everywhere, parse_address
 from folkmoot.node.service.node import Node
 from folkmoot.node.web.api import Api
-from folkmoot.node.web.bodies import Reader
 from folkmoot.node.web.feed import Feed
 from folkmoot.node.web.guard import ASK, READ, Answering, Guard, Right, own_token, with_token
+from folkmoot.node.web.requests import Reader
 
 if TYPE_CHECKING:
     from folkmoot.node.web.metrics import Metrics

@@ -17,8 +17,8 @@ from folkmoot.node.log import Journal
 from folkmoot.node.service.archive import NodeArchive, open_archive
 from folkmoot.node.service.operation import locked
 from folkmoot.node.web.api import Api
-from folkmoot.node.web.bodies import Reader
 from folkmoot.node.web.guard import Answering
+from folkmoot.node.web.requests import Reader
 
 
 class _Stopped:

@@ -1,29 +1,96 @@
-"""Bodies of requests, read within bounds, and the inputs in them: JSON, a table or bytes."""
+"""Requests: bodies and addresses read within bounds, the inputs in them, and why a request is refused.
+
+Inputs are JSON, a table or bytes. A refusal is ``application/problem+json`` (RFC 9457).
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Annotated, Any, BinaryIO, Final
 
 import msgspec
 import numpy as np
 from starlette.requests import Request
+from starlette.responses import Response
 
+from folkmoot.checks import ArgumentError
 from folkmoot.node.client import RAW
 from folkmoot.node.durations import seconds_of
 from folkmoot.node.service.input_files import inputs_in_text
+from folkmoot.node.service.interface import NotFoundError, RefusedError
 from folkmoot.node.session.header import MOST_INPUTS
 from folkmoot.node.session.terms import Terms
+from folkmoot.node.storage.database import DamagedError
 from folkmoot.node.web import shapes
-from folkmoot.node.web.refusals import RefusalError
 from folkmoot.node.web.shapes import DURATIONS, LISTS, MOST_BODY, TERMS
 from folkmoot.node.wire.batch import Batch
 from folkmoot.node.wire.schema import Column
+
+
+class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why a request was not done."""
+
+    status: Annotated[int, msgspec.Meta(ge=400, le=599)]
+    title: str
+    detail: str  # one line
+    message: str = ""  # the same with places for the names of arguments, as ``ArgumentError`` has them
+    given: dict[str, Any] = {}  # the values that the message shows
+
+
+class RefusalError(Exception):
+    """A request that is not done; ``status`` is that of HTTP."""
+
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        headers: Mapping[str, str] | None = None,
+        about: ArgumentError | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.status, self.headers, self.about = status, dict(headers or {}), about
+
+    def response(self, *, to_openai: bool = False) -> Response:
+        """The answer for the client; clients of OpenAI's form look for the line in ``error``."""
+        problem = Problem(
+            self.status,
+            HTTPStatus(self.status).phrase,
+            " ".join(str(self).split()),
+            "" if self.about is None else self.about.message,
+            {} if self.about is None else dict(self.about.given),
+        )
+        answer = msgspec.to_builtins(problem, enc_hook=_plain)
+        if to_openai:
+            answer["error"] = {"message": problem.detail, "type": problem.title, "code": None, "param": None}
+        data = msgspec.json.encode(answer)
+        return Response(data, self.status, self.headers, media_type="application/problem+json")
+
+
+def refusal_of(error: Exception) -> RefusalError | None:
+    """The refusal that an error of the node is to a client; None if it is a mistake of the node."""
+    if isinstance(error, RefusalError):
+        return error
+    if isinstance(error, DamagedError):
+        return RefusalError(500, str(error))
+    if isinstance(error, NotFoundError):
+        return RefusalError(404, str(error))
+    if isinstance(error, RefusedError):
+        return RefusalError(409, str(error))
+    if isinstance(error, ValueError):
+        return RefusalError(422, str(error), about=error if isinstance(error, ArgumentError) else None)
+    return None
+
+
+def _plain(value: object) -> object:
+    """A value of a message, as JSON has it; numbers of NumPy are numbers, all else is text."""
+    return value.item() if hasattr(value, "item") else str(value)
+
 
 JSON: Final = "application/json"
 CSV: Final = "text/csv"
@@ -33,7 +100,6 @@ MOST_RAW: Final = 1 << 30  # bytes of numbers, which go to a file
 MOST_HEAD: Final = 4 << 20  # bytes of the line before them
 SILENCE: Final = 30.0  # seconds in which the next part of a body must have come
 AT_ONCE: Final = 2  # bodies that are read
-_PART: Final = 1 << 20  # bytes that are written at a time
 BODY: Final = "the body"
 
 
@@ -140,64 +206,47 @@ class Reader:
                 return await self._raw(request)
             body = await body_of(request)
             digest = hashlib.sha256(msgspec.msgpack.encode([kind, body, request.url.query])).digest()
-            read: Callable[[], tuple[Batch, Terms]]
             if kind == JSON:
-                read = lambda: self._in_json(body)  # noqa: E731
+                batch, terms = await asyncio.to_thread(_in_json, body)
             else:
-                read = lambda: (inputs_in_text(body, BODY), self._terms(in_address(query, shapes.TermsSaid)))  # noqa: E731
-            batch, terms = await asyncio.to_thread(read)
+                batch, terms = await asyncio.to_thread(_in_table, body, query)
             return Asked(batch, terms, digest)
 
-    def _in_json(self, body: bytes) -> tuple[Batch, Terms]:
-        question = decoded(body, shapes.Question)
-        rows: Any = question.inputs
-        if len({type(row) for row in rows}) > 1:
-            raise ValueError(f"{BODY}: inputs must be all rows of numbers, all texts or all records")
-        if isinstance(rows[0], list):
-            odd = next((i for i, row in enumerate(rows) if len(row) != len(rows[0])), None)
-            if odd is not None:
-                raise ValueError(
-                    f"{BODY}: row {odd} must have {len(rows[0])} numbers, as row 0 has: got {len(rows[odd])}"
-                )
-            rows = np.array(rows, dtype=np.float64)
-        columns = question.columns
-        if isinstance(rows[0], dict):  # a name alone says nothing that a record does not
-            columns = [each for each in columns if not isinstance(each, str)]
-        return Batch(rows, BODY, _schema(columns)), self._terms(question)
-
     async def _raw(self, request: Request) -> Asked:
-        """A line of JSON, then numbers row by row; these go to a file without a name, and are mapped."""
-        line, digest = bytearray(), hashlib.sha256(RAW.encode())
-        head: Any = None
-        waiting: bytearray = bytearray()
-        file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 (a mapped array keeps what is in it)
-        try:
+        """A line of JSON, then numbers row by row: in a file without a name, whose mapping outlives it."""
+        digest = hashlib.sha256(RAW.encode())
+        with tempfile.TemporaryFile(dir=self._folder) as file:
             async for part in parts_of(request, MOST_RAW):
                 digest.update(part)
-                if head is None:
-                    line += part
-                    if b"\n" not in line:
-                        if len(line) > MOST_HEAD:
-                            raise RefusalError(413, f"the first line must have at most {MOST_HEAD:,} bytes")
-                        continue
-                    first, _, rest = bytes(line).partition(b"\n")
-                    head = decoded(first, shapes.Head, "the first line")
-                    waiting += rest
-                else:
-                    waiting += part
-                if len(waiting) >= _PART:
-                    await asyncio.to_thread(file.write, bytes(waiting))
-                    waiting.clear()
-            if head is None:
-                raise RefusalError(400, f"{BODY} must begin with a line of JSON: got no end of a line")
-            file.write(bytes(waiting))
-            file.flush()
-            return Asked(await asyncio.to_thread(_mapped, file, head), self._terms(head), digest.digest())
-        finally:
-            file.close()
+                await asyncio.to_thread(file.write, part)
+            batch, terms = await asyncio.to_thread(_mapped, file)
+        return Asked(batch, terms, digest.digest())
 
-    def _terms(self, said: Any) -> Terms:
-        return terms_of({name: getattr(said, name) for name in TERMS})
+
+def _in_json(body: bytes) -> tuple[Batch, Terms]:
+    question = decoded(body, shapes.Question)
+    rows: Any = question.inputs
+    if len({type(row) for row in rows}) > 1:
+        raise ValueError(f"{BODY}: inputs must be all rows of numbers, all texts or all records")
+    if isinstance(rows[0], list):
+        odd = next((i for i, row in enumerate(rows) if len(row) != len(rows[0])), None)
+        if odd is not None:
+            raise ValueError(
+                f"{BODY}: row {odd} must have {len(rows[0])} numbers, as row 0 has: got {len(rows[odd])}"
+            )
+        rows = np.array(rows, dtype=np.float64)
+    columns = question.columns
+    if isinstance(rows[0], dict):  # a name alone says nothing that a record does not
+        columns = [each for each in columns if not isinstance(each, str)]
+    return Batch(rows, BODY, _schema(columns)), _terms_in(question)
+
+
+def _in_table(body: bytes, query: dict[str, str]) -> tuple[Batch, Terms]:
+    return inputs_in_text(body, BODY), _terms_in(in_address(query, shapes.TermsSaid))
+
+
+def _terms_in(said: Any) -> Terms:
+    return terms_of({name: getattr(said, name) for name in TERMS})
 
 
 def terms_of(values: Mapping[str, Any]) -> Terms:
@@ -207,18 +256,25 @@ def terms_of(values: Mapping[str, Any]) -> Terms:
     )
 
 
-def _mapped(file: BinaryIO, head: Any) -> Batch:
+def _mapped(file: BinaryIO) -> tuple[Batch, Terms]:
+    file.seek(0)
+    first = file.readline(MOST_HEAD + 1)
+    if len(first) > MOST_HEAD:
+        raise RefusalError(413, f"the first line must have at most {MOST_HEAD:,} bytes")
+    if not first.endswith(b"\n"):
+        raise RefusalError(400, f"{BODY} must begin with a line of JSON: got no end of a line")
+    head = decoded(first, shapes.Head, "the first line")
     kind = np.dtype(head.dtype)
-    size, row = file.seek(0, 2), head.width * kind.itemsize
+    size, row = file.seek(0, 2) - len(first), head.width * kind.itemsize
     if not size or size % row or size // row > MOST_INPUTS:
         raise ValueError(
             f"{BODY} must hold 1 to {MOST_INPUTS:,} rows of {head.width} numbers of {kind.itemsize} bytes: "
             f"got {size:,} bytes"
         )
-    array = np.memmap(file, dtype=kind, mode="r", shape=(size // row, head.width))
+    array = np.memmap(file, dtype=kind, mode="r", offset=len(first), shape=(size // row, head.width))
     if kind.kind == "b" and array.view(np.uint8).max() > 1:
         raise ValueError(f"{BODY} must hold the bytes 0 and 1 only, since its numbers are true or false")
-    return Batch(array, BODY, _schema(head.columns))
+    return Batch(array, BODY, _schema(head.columns)), _terms_in(head)
 
 
 def _schema(columns: list[Any]) -> list[Column]:
