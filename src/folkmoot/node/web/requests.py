@@ -161,6 +161,10 @@ def decoded(body: bytes, kind: Any, what: str = BODY) -> Any:
 
 def in_address(said: dict[str, str], kind: type[msgspec.Struct]) -> Any:
     """The query of an address as a struct; lists are a,b. Refused with 400 if it does not fit."""
+    known = [each.encode_name for each in msgspec.structs.fields(kind)]
+    strange = next((name for name in said if name not in known), None)
+    if strange is not None and kind.__struct_config__.forbid_unknown_fields:
+        raise RefusalError(400, f"the address may say {', '.join(known)}: got {strange!r:.60}")
     given: dict[str, Any] = {
         name: (value.split(",") if value else []) if name in LISTS else value for name, value in said.items()
     }
