@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from experiments.improvement.traitors import stealthy_votes
 from experiments.improvement.writers import Setting, Voted, Writers, accuracy, draw, vote
 from folkmoot.adversaries import colluding_votes
-from folkmoot.adversaries.behaviours import stealthy_votes
 from folkmoot.arrays import Floats, Ints
 from folkmoot.comparing.metric import ACCURACY
 from folkmoot.learning.first_votes import chances_of

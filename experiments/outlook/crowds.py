@@ -12,11 +12,11 @@ import numpy as np
 
 from experiments.femnist.writer_votes import MemberVotes
 from experiments.mechanism.frozen import held_rows
+from experiments.theory.beta_law import beta_accuracies
 from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.adversaries.interface import Adversary
 from folkmoot.aggregation import Rows
 from folkmoot.arrays import Floats, Ints
-from folkmoot.datasets.synthetic import beta_accuracies
 from folkmoot.outcome import laplace_accuracy, participant_accuracies
 from folkmoot.votes import Votes
 

@@ -11,19 +11,19 @@ import numpy as np
 
 from experiments.counting import majority_answer, weighted_answer
 from experiments.outlook.crowds import BOASTED, KNOWN, Crowd
+from experiments.outlook.proposing import propose
+from experiments.outlook.teams import hierarchy_verdict
 from folkmoot.adversaries.interface import Adversary, handed_in
 from folkmoot.aggregation import HoldoutTrust, Known
 from folkmoot.arrays import Floats
 from folkmoot.outcome import Decided, Outcome, log_odds, share_right
 from folkmoot.outlook import FBA, Hierarchy, Leaders
-from folkmoot.outlook.proposing import propose
 from folkmoot.protocols.sampling import Others
 from folkmoot.protocols.slush import Slush
 from folkmoot.protocols.snowball import Snowball
 from folkmoot.protocols.thresholds import StrongConfidence
 from folkmoot.simulation.engine import deliberate
 from folkmoot.theory import SlushChain, majority_accuracy
-from folkmoot.theory.teams import hierarchy_verdict
 from folkmoot.votes import NO_VOTE
 
 NOTHING: Final = "nothing"

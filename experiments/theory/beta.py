@@ -17,11 +17,11 @@ import numpy as np
 
 from experiments.counting import MAJORITY, RULES, counted
 from experiments.experiment import Cell, Experiment, Finding, Plan, Result
+from experiments.theory.beta_law import beta_accuracies, beta_parameters
 from experiments.theory.swept import swept_draws, swept_finding
 from folkmoot.arrays import Floats
 from folkmoot.checks import least_alpha
 from folkmoot.comparing.printing import plus_minus
-from folkmoot.datasets.synthetic import beta_accuracies, beta_parameters
 from folkmoot.outcome import Outcome, log_odds, share_right, standard_error
 from folkmoot.pictures.palette import BLUE, GREEN, GREY, ORANGE, panels
 from folkmoot.protocols.naming import named_protocol

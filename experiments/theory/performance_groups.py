@@ -21,10 +21,10 @@ import numpy.typing as npt
 from scipy.special import expit, xlog1py, xlogy
 
 from experiments.experiment import Experiment, Finding, Plan, Result
+from experiments.theory.bounds import performance_groups_bound
 from folkmoot.arrays import Floats
 from folkmoot.pictures.palette import GREY, SERIES, panels
 from folkmoot.theory import SlushChain
-from folkmoot.theory.bounds import performance_groups_bound
 from folkmoot.theory.votes_law import log_choose
 
 if TYPE_CHECKING:

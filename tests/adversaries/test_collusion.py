@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from experiments.improvement.traitors import stealthy_votes
 from folkmoot import Slush, deliberate
 from folkmoot.adversaries import colluding_votes
-from folkmoot.adversaries.behaviours import Steadfast, stealthy_votes
+from folkmoot.adversaries.behaviours import Steadfast
 from folkmoot.adversaries.interface import Knows, Sees
 
 

@@ -10,8 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
+from experiments.theory.beta_law import beta_accuracies, beta_parameters
 from folkmoot.datasets import homogeneous_votes
-from folkmoot.datasets.synthetic import beta_accuracies, beta_parameters, group_votes
+from folkmoot.datasets.synthetic import group_votes
 
 
 @given(st.floats(0.01, 0.99), st.floats(0.001, 0.999))

@@ -10,7 +10,7 @@ from scipy.stats import beta as beta_law
 
 from experiments.experiment import cells_of
 from experiments.theory import beta
-from folkmoot.datasets.synthetic import beta_parameters
+from experiments.theory.beta_law import beta_parameters
 from folkmoot.theory import SlushChain
 from support.oracles import exact as oracle
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.contour import QuadContourSet
 
+from experiments.theory.bounds import performance_groups_bound
 from experiments.theory.performance_groups import (
     EXPERIMENT,
     PerformanceGroupsResult,
@@ -18,7 +19,6 @@ from experiments.theory.performance_groups import (
     sufficient,
 )
 from folkmoot.theory import SlushChain
-from folkmoot.theory.bounds import performance_groups_bound
 from support.oracles import exact as oracle
 
 pytestmark = pytest.mark.slow

@@ -9,10 +9,10 @@ from typing import Any
 import matplotlib.image
 import pytest
 
+from experiments.outlook.proposing import propose
 from folkmoot.outlook import QuorumSet
 from folkmoot.outlook.analysis import analyse
 from folkmoot.outlook.node_list import NodeList, read_nodes
-from folkmoot.outlook.proposing import propose
 from folkmoot.outlook.system import QuorumSystem
 from outlook.systems import organisations
 from support.command import assert_refused, run

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experiments.outlook.teams import hierarchy_verdict
 from folkmoot import Slush, deliberate
 from folkmoot.outlook import Hierarchy
-from folkmoot.theory.teams import hierarchy_verdict
 from support.statistics_of_agreement import assert_law, counted
 
 INPUTS = 8_000

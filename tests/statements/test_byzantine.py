@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from experiments.theory.bounds import byzantine_asymmetry
 from folkmoot.theory import SlushChain, accuracy_gap, majority_accuracy, threshold_accuracy
-from folkmoot.theory.bounds import byzantine_asymmetry
 from support.oracles import exact as oracle
 from support.strategies import chains
 

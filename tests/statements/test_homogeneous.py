@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.theory.bounds import condorcet_bound, slush_lower_bound
 from folkmoot.theory import SlushChain, accuracy_gap, majority_accuracy, threshold_accuracy
-from folkmoot.theory.bounds import condorcet_bound, slush_lower_bound
 from support.strategies import chains, queries
 
 BETTER = st.floats(0.5, 1, exclude_min=True, exclude_max=True).filter(lambda p: 0.5 + 1e-6 < p < 1 - 1e-6)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from experiments.theory.bounds import performance_groups_bound
 from folkmoot.theory import SlushChain, accuracy_gap
-from folkmoot.theory.bounds import performance_groups_bound
 from folkmoot.theory.gap import control_ratio, log_control_ratio
 from support.strategies import chains
 

@@ -5,14 +5,13 @@ from fractions import Fraction
 
 import pytest
 
-from folkmoot.theory.bounds import (
-    absorption_bound,
+from experiments.theory.bounds import (
     byzantine_asymmetry,
-    chvatal_bound,
     condorcet_bound,
     performance_groups_bound,
     slush_lower_bound,
 )
+from folkmoot.theory.bounds import absorption_bound, chvatal_bound
 
 
 def test_each_bound_is_the_formula_of_the_paper() -> None:

@@ -1,7 +1,7 @@
 """Adversaries, one short class each: what each says to a query, as its first vote, or in numbers.
 
-First votes that several make up together (``colluding_votes``, ``stealthy_votes``) are functions of a seed:
-all who share it say the same; ``Steadfast`` then repeats it.
+First votes that several make up together (``colluding_votes``) are functions of a seed: all who share it say
+the same; ``Steadfast`` then repeats it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from folkmoot import checks
 from folkmoot.adversaries.interface import Adversary, Knows, NumberAdversary, NumbersSeen, Sees, wrong
 from folkmoot.arrays import Bools, Ints
-from folkmoot.votes import NO_VOTE, Vote, check_truth
+from folkmoot.votes import NO_VOTE, Vote
 
 
 @dataclass(frozen=True)
@@ -389,24 +389,6 @@ def colluding_votes(inputs: int, classes: int, *, seed: int) -> Ints:
     """
     columns = checks.integer("inputs", inputs, least=1)
     return _stream(seed).integers(0, checks.integer("classes", classes, least=2), columns)
-
-
-def stealthy_votes(
-    votes: npt.ArrayLike, truth: npt.ArrayLike, classes: int, *, share: float = 0.1, seed: int
-) -> Ints:
-    """Votes of traitors: their own, but wrong together on a ``share`` of the inputs.
-
-    The inputs are drawn by the seed; on them all name the same wrong class, as ``PerfectlyMalicious`` does.
-
-    ``votes`` (participant, input) or (input,): The answers of the traitors' models: classes, -1 for none.
-    ``truth`` (input,): The right classes.
-    """
-    own = np.asarray(votes, dtype=np.int64)
-    right = check_truth(truth, own.shape[-1], checks.integer("classes", classes, least=2))
-    if own.min(initial=0) < NO_VOTE or own.max(initial=0) >= classes:
-        raise ValueError(f"votes must satisfy -1 <= class < {classes}: got {own.min()} to {own.max()}")
-    struck = _stream(seed).random(right.size) < checks.probability("share", share)
-    return np.where(struck, (right + 1) % classes, own)
 
 
 def _stream(seed: int) -> np.random.Generator:

@@ -137,13 +137,11 @@ class Observed(Crowd):
         votes: npt.ArrayLike,
         truth: npt.ArrayLike | None = None,
         classes: int | None = None,
-        chances: Floats | None = None,
     ) -> Observed:
         """The crowd, or an error. Without truth each label is as likely as its share of the votes."""
         cast = check_votes(votes, classes)
-        if chances is None:
-            shares = aggregate(cast).probabilities(class_count(cast, classes))
-            chances = smoothed(shares, (cast != NO_VOTE).sum(axis=0))
+        shares = aggregate(cast).probabilities(class_count(cast, classes))
+        chances = smoothed(shares, (cast != NO_VOTE).sum(axis=0))
         count = chances.shape[1]
         known = np.ones(cast.shape[1], dtype=np.bool_)
         if truth is not None:

@@ -111,31 +111,6 @@ def plan(
         crowd = Skilled.checked(0.0 if p is None else p, 2 if labels is None else labels)
     else:
         crowd = Observed.checked(votes, truth, labels)
-    remarks = () if truth is not None else _remarks_without_truth(crowd)
-    return _planned(
-        crowd, n, byzantine, inputs, rounds, protocol, target, seed, device, progress, remarks=remarks
-    )
-
-
-def _remarks_without_truth(crowd: Crowd) -> tuple[str, ...]:
-    if not isinstance(crowd, Observed):
-        return ()
-    return ("no right labels are given: each label counts as right with its share of the votes",)
-
-
-def _planned(
-    crowd: Crowd,
-    n: int | None,
-    byzantine: object,
-    inputs: int,
-    rounds: int,
-    protocol: str | None,
-    target: float | None,
-    seed: int,
-    device: Device,
-    progress: Progress | None,
-    remarks: tuple[str, ...],
-) -> Plan:
     malicious = Malicious.checked(byzantine)
     batch = checks.integer("inputs", inputs, least=1)
     longest = checks.integer("rounds", rounds, least=1)
@@ -165,7 +140,7 @@ def _planned(
         broadcast=Broadcast(messages, size, messages < settings[0].messages),
         breaks_at=breaks_at(moot, settings[0]),
         target=found,
-        remarks=(*remarks, *_about_drawing(crowd, moot)),
+        remarks=_about_votes(crowd, moot, truth is not None),
     )
 
 
@@ -194,10 +169,12 @@ def _moot(blank: PlannedMoot, n: int | None, malicious: Malicious, target: Targe
     return PlannedMoot(crowd, everyone, byzantine, blank.inputs, blank.seed, blank.device)
 
 
-def _about_drawing(crowd: Crowd, moot: PlannedMoot) -> tuple[str, ...]:
+def _about_votes(crowd: Crowd, moot: PlannedMoot, truth_known: bool) -> tuple[str, ...]:
     if not isinstance(crowd, Observed):
         return ()
+    without = "no right labels are given: each label counts as right with its share of the votes"
     tasks = crowd.votes.shape[1]
     few = int((crowd.votes >= 0).sum(axis=0).min())
     again = f", again and again where fewer than {moot.honest} voted" if few < moot.honest else ""
-    return (f"resampled from {tasks:,} tasks, the participants from those who voted on each{again}",)
+    drawn = f"resampled from {tasks:,} tasks, the participants from those who voted on each{again}"
+    return (drawn,) if truth_known else (without, drawn)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experiments.outlook.teams import hierarchy_verdict
 from folkmoot import Others, Slush, Snowball
 from folkmoot.outlook import Hierarchy
 from folkmoot.theory import SlushChain
-from folkmoot.theory.teams import hierarchy_verdict
 from support.oracles import teams as oracle
 
 NINE = [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
