@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from folkmoot import Slush, Snowflake, deliberate, plan
 from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.datasets import homogeneous_votes
-from folkmoot.planning.candidates import queries
 from folkmoot.planning.crowd import Skilled
 from folkmoot.planning.evaluation import PlannedMoot
 from folkmoot.planning.plan_table import Plan
+from folkmoot.planning.search import queries
 from folkmoot.planning.setting import PlannedSetting, best_first
 from folkmoot.theory import SlushChain, majority_accuracy
 from support.oracles import planning as oracle

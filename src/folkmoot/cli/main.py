@@ -13,6 +13,10 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 
 
+class InterruptedCommandError(Exception):
+    """Ctrl-C, and what becomes of what a command has begun; typer keeps nothing of a KeyboardInterrupt."""
+
+
 def main() -> NoReturn:
     """Run ``folkmoot`` with the arguments of this process."""
     try:
@@ -35,7 +39,6 @@ def _run() -> int:
     from typer import Abort, TyperException
 
     from folkmoot.cli.app import app
-    from folkmoot.cli.interrupting import InterruptedCommandError
     from folkmoot.files.terminal import escape_the_rest
 
     escape_the_rest(sys.stdout)

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
+import numpy as np
+
 from folkmoot.aggregation import Pool
 from folkmoot.arrays import Array, Floats
-from folkmoot.comparing.bars import draw_agreement, draw_bars
 from folkmoot.comparing.certainty import Certainty
 from folkmoot.comparing.independence import Independence
 from folkmoot.comparing.joining import Joining
@@ -21,6 +22,8 @@ from folkmoot.pictures.canvas import canvas
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_BLUE: Final = "#1f5fa8"
+_PALE: Final = "#9aa5b1"
 CONSENSUS: Final = "consensus"  # the name of the line of what the participants agree on
 _TITLES: Final = {"balanced_accuracy": "balanced", "r2": "R2"}
 _LESS: Final = 0.005  # accuracy that a pool may lose beside the labels before a report says so
@@ -388,25 +391,30 @@ class Report(Printed):
             The bars; without truth, how many inputs have which share of the votes for their answer.
         """
         figure, axes = canvas(ax, (6.4, 3.6))
-        shown = {line.name: line.score for line in self.lines if line.score is not None}
-        if not shown:
-            draw_agreement(axes, self.outcome.agreement)
+        axes.spines[["top", "right"]].set_visible(False)
+        scored = [line for line in self.lines if line.score is not None]
+        if not scored:
+            axes.hist(self.outcome.agreement.ravel(), bins=np.linspace(0, 1, 21), color=_BLUE)
+            axes.set(xlabel="share of honest participants that agree", ylabel="inputs")
             return figure
-        draw_bars(
-            axes,
-            shown,
-            label=self.metric.name if self.metric.higher_is_better else "root mean squared error",
-            agreed=self.outcomes,
-            errors=[line.standard_error or 0.0 for line in self.lines if line.score is not None],
-            digits=".3f" if self.metric.higher_is_better else ".3g",
+        higher, values = self.metric.higher_is_better, [line.score or 0.0 for line in scored]
+        bars = axes.barh(
+            [line.name for line in scored],
+            values,
+            color=[_BLUE if line.name in self.outcomes else _PALE for line in scored],
+            xerr=[line.standard_error or 0.0 for line in scored],
         )
-        if self.metric.higher_is_better:
+        digits = ".3f" if higher else ".3g"
+        axes.bar_label(bars, labels=[f"{value:{digits}}" for value in values], padding=3)
+        axes.invert_yaxis()
+        axes.set_xlabel(self.metric.name if higher else "root mean squared error")
+        if higher:
             axes.set_xlim(0, 1.12)
-        else:
-            each = sorted(shown.values())
-            if each[0] > 0 and each[-1] > 20 * each[len(each) // 2]:
-                axes.set_xscale("log")
-            axes.margins(x=0.15)
+            return figure
+        each = sorted(values)
+        if each[0] > 0 and each[-1] > 20 * each[len(each) // 2]:
+            axes.set_xscale("log")
+        axes.margins(x=0.15)
         return figure
 
     def plot_confusion(

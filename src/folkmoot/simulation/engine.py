@@ -159,71 +159,37 @@ def deliberate(
     """
     protocol = Council() if protocol is None else protocol
     named = None if isinstance(votes, np.ndarray) else named_votes(votes)
+    array = cast("npt.ArrayLike", votes)
     if named is not None:
+        array, truth = named.votes, named.truth if truth is None else truth
+        classes = classes if named.labels is None else len(named.labels)
         if named.gold is not None and known is None and isinstance(protocol, Council):
             known = gold_known(named.votes, named.gold)
-        outcome = deliberate(
-            named.votes, protocol, aggregation=aggregation, known=known, adversaries=adversaries,
-            truth=named.truth if truth is None else truth, rounds=rounds, sampling=sampling,
-            schedule=schedule, batch=batch, repeats=repeats, seed=seed, threads=threads, record=record,
-            classes=classes if named.labels is None else len(named.labels), permute=permute, keys=keys,
-            missing=missing, device=device, progress=progress,
-        )  # fmt: skip
-        return replace(outcome, names=named.names, labels=named.labels)
-    array = cast("npt.ArrayLike", votes)
     of_table: dict[str, Any] = {"aggregation": aggregation, "known": known}
     if not getattr(protocol, "takes_aggregation", False):
-        _refuse_aggregation(protocol, of_table)
+        option = next((name for name, value in of_table.items() if value is not None), None)
+        if option is not None:
+            raise ValueError(
+                f"{type(protocol).__name__} takes no {option}, as it is for plain votes: give it with "
+                "Council(), or leave it out"
+            )
         of_table = {}
+    of_kind: Any = adversaries  # checked there
     if isinstance(protocol, RunsItself):
-        _refuse(protocol, device=device == "cuda")
-        return protocol.run(
-            array,
-            **of_table,
-            adversaries=adversaries,
-            truth=truth,
-            rounds=rounds,
-            sampling=sampling,
-            schedule=schedule,
-            batch=batch,
-            repeats=repeats,
-            seed=seed,
-            record=record,
-            classes=classes,
-            keys=keys,
-            missing=missing,
-            progress=progress,
-        )
-    of_classes: Any = adversaries  # checked there
-    setting = Setting.checked(array, protocol, of_classes, truth, sampling, schedule, rounds, classes)
-    options = Options.checked(
-        setting.votes.shape[1],
-        seed=seed,
-        keys=keys,
-        repeats=repeats,
-        batch=batch,
-        record=record,
-        permute=permute,
-        threads=threads,
-        device=device,
-    )
-    return play(setting, options, missing, progress)
-
-
-def _refuse_aggregation(protocol: object, given: Mapping[str, object]) -> None:
-    """ValueError if an aggregation of a table is given to a protocol that has none."""
-    option = next((name for name, value in given.items() if value is not None), None)
-    if option is not None:
-        name = type(protocol).__name__
-        raise ValueError(
-            f"{name} takes no {option}, as it is for plain votes: give it with Council(), or leave it out"
-        )
-
-
-def _refuse(protocol: object, **given: bool) -> None:
-    """ValueError if an option of the kernels is given to a protocol that they do not play."""
-    option = next((name for name, is_given in given.items() if is_given), None)
-    if option is not None:
-        raise ValueError(
-            f"{type(protocol).__name__} takes no {option}: it is for Slush, Snowflake and Snowball"
-        )
+        if device == "cuda":
+            raise ValueError(
+                f"{type(protocol).__name__} takes no device: it is for Slush, Snowflake and Snowball"
+            )
+        outcome = protocol.run(
+            array, **of_table, adversaries=of_kind, truth=truth, rounds=rounds, sampling=sampling,
+            schedule=schedule, batch=batch, repeats=repeats, seed=seed, record=record, classes=classes,
+            keys=keys, missing=missing, progress=progress,
+        )  # fmt: skip
+    else:
+        setting = Setting.checked(array, protocol, of_kind, truth, sampling, schedule, rounds, classes)
+        options = Options.checked(
+            setting.votes.shape[1], seed=seed, keys=keys, repeats=repeats, batch=batch, record=record,
+            permute=permute, threads=threads, device=device,
+        )  # fmt: skip
+        outcome = play(setting, options, missing, progress)
+    return outcome if named is None else replace(outcome, names=named.names, labels=named.labels)

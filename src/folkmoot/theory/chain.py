@@ -32,7 +32,6 @@ from folkmoot.checks import ByzantineThresholdWarning
 from folkmoot.protocols.sampling import Everyone, Others
 from folkmoot.protocols.slush import Slush
 from folkmoot.theory.logsum import logsum, running_logsum, running_sum
-from folkmoot.theory.stochastic import stochastic_power
 from folkmoot.theory.tabulate import log_turn, tabulated, turning_tallies
 from folkmoot.theory.votes_law import Accuracies, log_votes_law
 from folkmoot.votes import BLUE, RED
@@ -440,3 +439,20 @@ class SlushChain:
 def _frozen(array: Floats) -> Floats:
     array.setflags(write=False)
     return array
+
+
+def stochastic_power(matrix: Floats, exponent: int) -> Floats:
+    """matrix ** exponent by squaring, rows brought back to sum 1 each time.
+
+    Otherwise a rounding error in the row of a state that is almost never left would be raised to
+    the exponent too. After 1e15 steps nothing would be left of the law.
+    """
+    result = np.eye(len(matrix))
+    while exponent:
+        if exponent & 1:
+            result = result @ matrix
+            result /= result.sum(axis=1, keepdims=True)
+        matrix = matrix @ matrix
+        matrix /= matrix.sum(axis=1, keepdims=True)
+        exponent >>= 1
+    return result

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from folkmoot.cli.interrupting import InterruptedCommandError
+from folkmoot.cli.main import InterruptedCommandError
 from folkmoot.cli.node.account_output import print_account, write_decisions
 from folkmoot.cli.node.options import Node, Token, client_of, option
 from folkmoot.cli.options import (
