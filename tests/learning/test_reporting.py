@@ -10,6 +10,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge
 from sklearn.metrics import f1_score, log_loss, mean_absolute_error, root_mean_squared_error
 from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
 
 from folkmoot import Slush
 from folkmoot.aggregation import Median, PeerReview
@@ -70,6 +71,15 @@ def test_labels_that_nobody_has_learnt_are_answered_wrong(
         assert report.classes == 11
         if number is None:
             assert report.score() == pytest.approx(np.mean(moot.predict(digits.X_test) == y))
+
+
+def test_a_label_between_those_learnt_is_answered_wrong_too() -> None:
+    X, y = np.arange(40.0)[:, None], np.repeat([0, 2], 20)
+    moot = ConsensusClassifier([DecisionTreeClassifier(max_depth=2)], random_state=0).fit(X, y, X[:, 0] % 4)
+    new = np.where(X[:, 0] < 5, 1, np.where(X[:, 0] == 7, -3, y))
+    report = moot.report(X, new, scoring="f1_macro", stacking=False)
+    assert report.score() == pytest.approx(np.mean(moot.predict(X) == new))
+    assert report.main.scores["f1_macro"] == pytest.approx(f1_score(new, moot.predict(X), average="macro"))
 
 
 def test_scores_are_scikit_learns(digits: MootData, moot: ConsensusClassifier) -> None:

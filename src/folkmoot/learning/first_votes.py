@@ -187,7 +187,7 @@ def labels_cast(answers: Sequence[Array | str], labels: Array, names: Sequence[s
 
 
 def places(answers: Array, labels: Array) -> Ints | str:
-    """The place of each answer in the ordered labels, -1 for what is none of them; or what went wrong."""
+    """The place of each answer in the labels, -1 for what is none of them; or what went wrong."""
     if answers.ndim != 1:
         return f"predict returned the shape {answers.shape}"
     numbers = "biuf"
@@ -195,7 +195,8 @@ def places(answers: Array, labels: Array) -> Ints | str:
         answers.dtype.kind,
         labels.dtype.kind,
     ):
-        at = np.minimum(np.searchsorted(labels, answers), len(labels) - 1)
+        order = np.argsort(labels)  # labels that nobody has learnt stand behind the others
+        at = order[np.minimum(np.searchsorted(labels, answers, sorter=order), len(labels) - 1)]
         return np.where(labels[at] == answers, at, NO_VOTE)
     try:
         return as_classes(answers, labels)
