@@ -18,7 +18,7 @@ import numpy as np
 
 from experiments.experiment import Experiment, Finding, Plan, Result
 from experiments.mechanism.frozen import Setting, index, measured, settings
-from folkmoot.aggregation import gold, listening, numbers, panel, peer_review, refinement
+from folkmoot.aggregation import Rows, gold, listening, numbers, panel, peer_review, refinement
 from folkmoot.aggregation.correlated import groups
 from folkmoot.aggregation.ridge import fit
 from folkmoot.aggregation.workers import MODELS
@@ -99,8 +99,8 @@ def _without_rule(name: str) -> Patch:
     return _instead(gold, "MODELS", {each: model for each, model in MODELS.items() if each != name})
 
 
-def _no_trim(answers: Floats, truth: Floats, owner: Ints, trim: int, *where: Any) -> Any:  # noqa: ARG001
-    return numbers.NumberPanel(answers, truth, owner, 0, *where)
+def _no_trim(rows: Rows, *where: Any) -> Any:
+    return replace(numbers.NumberPanel.of(rows, *where), trim=0)
 
 
 _views = listening._views
@@ -141,7 +141,7 @@ MECHANISMS: Final[Mapping[str, Mapping[str, Patch]]] = {
         "surely better than chance": _instead(listening, "SURE", 0.5),
     },
     "numbers": {
-        "what a third can widen is cut off": _instead(peer_review, "NumberPanel", _no_trim),
+        "what a third can widen is cut off": _instead(numbers.NumberPanel, "of", _no_trim),
         "unlike on rows: not heard": _instead(numbers, "_UNLIKE", 1e9),
         "typical errors seen beforehand": _instead(numbers, "_PRIOR", 1e-9),
         "weights by errors": _instead(numbers, "_POWER", 0.0),

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot import Slush
-from folkmoot.aggregation import HoldoutTrust, PeerReview
+from folkmoot import Slush, read_moot
+from folkmoot.aggregation import Auto, HoldoutTrust, PeerReview
 from folkmoot.cli.output import print_table
 from folkmoot.datasets import read_table
 from folkmoot.learning.base_learners import for_table, models_for
@@ -64,9 +64,9 @@ def test_table_for_people(table: Path) -> None:
     assert result.returncode == 0, result.stderr
     first, title = result.stdout.splitlines()[:2]
     assert first == "Classification: ill is 2 classes."
-    assert title == "10 participants, 40 inputs, 2 classes; Council, Plurality."
+    assert title == "10 participants, 40 inputs, 2 classes; Council, Auto."
     for name in ("mean participant", "best participant", "majority", "weighted", "Dawid-Skene", "stacking",
-                 "consensus", "independent votes"):  # fmt: skip
+                 "mean final vote", "consensus", "independent votes"):  # fmt: skip
         assert name in result.stdout
     assert (table.parent / "out" / "report.html").is_file()
     assert "folkmoot.read_moot(" in result.stderr
@@ -102,13 +102,14 @@ def test_models(table: Path, model: str) -> None:
 @pytest.mark.parametrize(
     ("typed", "options"),
     [
-        ([], {}),
+        ([], {"aggregation": Auto()}),
+        (["--believe", "plurality"], {}),
         (["--protocol", "slush"], {"protocol": Slush(9, 5)}),
         (["--believe", "own"], {"aggregation": HoldoutTrust()}),
         (["--believe", "peer-review(rows=5)"], {"aggregation": PeerReview(rows=5)}),
-        (["--answers", "probabilities"], {"voting": "probabilities"}),
+        (["--answers", "probabilities"], {"voting": "probabilities", "aggregation": Auto()}),
     ],
-    ids=["council", "slush", "own", "peer-review", "probabilities"],
+    ids=["default", "plurality", "slush", "own", "peer-review", "probabilities"],
 )
 def test_it_is_the_moot_of_the_estimator(table: Path, typed: list[str], options: dict[str, Any]) -> None:
     found = run_json(*learn(table, "--model", "bayes", "--malicious", 2, *typed))
@@ -134,9 +135,22 @@ def test_what_peer_review_shows(table: Path) -> None:
     assert found["shown"] == told
 
 
-def test_nothing_is_shown_unless_asked_for(table: Path) -> None:
+def test_the_default_says_that_rows_are_shown_and_how_to_show_none(table: Path) -> None:
+    """Ten clinics of 20 rows show ten each; the file of the moot holds just these."""
     result = run(*learn(table, "--model", "bayes", *BRIEF))
+    assert "shown to everybody: 100 rows of 10 participants, inputs and labels" in result.stdout
+    (line,) = [each for each in result.stderr.splitlines() if each.startswith("Each group shows rows")]
+    assert line.endswith("moot.skops holds these. To show none: --believe plurality")
+    rows = read_moot(table.parent / "out").moot.shown_
+    assert rows is not None
+    assert np.bincount(rows.owner).tolist() == [10] * 10
+
+
+def test_nothing_is_shown_with_plurality(table: Path) -> None:
+    result = run(*learn(table, "--model", "bayes", "--believe", "plurality", *BRIEF))
     assert "shown" not in result.stdout
+    assert "Each group shows" not in result.stderr
+    assert read_moot(table.parent / "out").moot.shown_ is None
     assert json.loads((table.parent / "out" / "results.json").read_text())["shown"] is None
     assert "only votes were exchanged" in (table.parent / "out" / "report.html").read_text()
 
@@ -301,7 +315,7 @@ def test_bad_test_files(table: Path, tmp_path: Path) -> None:
 def test_auto_says_what_it_took_and_is_kept(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     typed = ("learn", table, "--target", "ill", "--group", "clinic", "--model", "tree", "--malicious", "1")
-    result = run(*typed, "--believe", "auto", "--out", out)
+    result = run(*typed, "--out", out)
     assert result.returncode == 0, result.stderr
     (line,) = [each for each in result.stdout.splitlines() if each.startswith("auto took ")]
     assert "plurality 0." in line

@@ -50,7 +50,8 @@ def test_predictions_are_those_of_models_fitted_by_hand(cancer: pd.DataFrame, tm
     """Each hospital's pipeline fitted by scikit-learn alone; unanimous rows have one answer only."""
     table = tmp_path / "cancer.csv"
     cancer.to_csv(table, index=False)
-    found = run_json(*learn(table, "tumour", "hospital", "--model", "logistic", "--seed", 4))
+    typed = ["--model", "logistic", "--seed", 4, "--believe", "plurality"]
+    found = run_json(*learn(table, "tumour", "hospital", *typed))
     (left_out,) = found["test_groups"]
     assert found["task"] == "classification"
     told = rows_of(tmp_path / "out" / "predictions.csv")
@@ -103,7 +104,8 @@ def test_numbers_are_agreed_on(tmp_path: Path) -> None:
     table = tmp_path / "diabetes.csv"
     frame.to_csv(table, index=False)
     scores = ["--score", "r2,neg_mean_absolute_error"]
-    result = run(*learn(table, "progression", "clinic", "--model", "linear", "--malicious", 2, *scores))
+    typed = ["--model", "linear", "--malicious", 2, "--believe", "trimmed-mean", *scores]
+    result = run(*learn(table, "progression", "clinic", *typed))
     assert result.returncode == 0, result.stderr
     found = json.loads((tmp_path / "out" / "results.json").read_text())
     assert (found["task"], found["malicious"]) == ("regression", [0, 1, 2])

@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import FunctionTransformer
 
 from folkmoot import Snowball, StrongConfidence
-from folkmoot.aggregation import HoldoutTrust, PeerReview, Plurality, Pool
+from folkmoot.aggregation import Auto, HoldoutTrust, PeerReview, Plurality, Pool
 from folkmoot.cli.output import collected_warnings
 from folkmoot.datasets import read_table
 from folkmoot.learning.base_learners import for_table, models_for
@@ -50,7 +50,7 @@ def learnt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_rows(folder / "patients.csv", 150, 0)
     result = run(
         "learn", folder / "patients.csv", "--target", "ill", "--group", "clinic", "--out", folder / "out",
-        "--model", "tree", "--malicious", 0,
+        "--model", "tree", "--malicious", 0, "--believe", "plurality",
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     assert f"for new rows: folkmoot predict {folder / 'out' / 'moot.skops'} NEW.csv" in result.stderr
@@ -233,6 +233,7 @@ def test_other_files(learnt: Path, new: Path, tmp_path: Path) -> None:
         ("bayes", {"aggregation": PeerReview(label_epsilon=2.0), "voting": "probabilities"}),
         ("bayes", {"aggregation": HoldoutTrust()}),
         ("tree", {"aggregation": Plurality(least=2)}),
+        ("tree", {"aggregation": Auto()}),
         ("mixed", {"voting": "probabilities", "aggregation": Pool("log")}),
         ("svm", {"protocol": Snowball(2, StrongConfidence(), 4)}),
     ],

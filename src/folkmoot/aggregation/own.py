@@ -8,20 +8,27 @@ may use ``Known.truth``: a judge that knew the answers would need no aggregation
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
-from folkmoot.aggregation.interface import Answers, FinalVotes, Kind, Known, Rows
+from folkmoot.aggregation.interface import Aggregation, Answers, FinalVotes, Kind, Known, Rows, smoothed
 from folkmoot.aggregation.median import Median
 from folkmoot.aggregation.plurality import Plurality
 from folkmoot.aggregation.pool import Pool
 from folkmoot.arrays import Array, Floats, Ints, Progress
 from folkmoot.votes import NO_VOTE
 
+# How votes of each kind count if nothing is known of anybody.
+ALIKE: Final[Mapping[Kind, Aggregation]] = {
+    "labels": Plurality(),
+    "probabilities": Pool(),
+    "numbers": Median(),
+}
 _MOST_CELLS = 1 << 26  # of probabilities (judge, input, class), 512 MiB; beyond it final votes have none
 
 
@@ -102,6 +109,12 @@ def watching(progress: Progress | None) -> Iterator[None]:
         _WATCHING.reset(token)
 
 
+def likely_by(rule: Aggregation, answers: Answers, table: Array, classes: int) -> Floats:
+    """(input, class): how likely each class is by a public rule; shares of a plurality are smoothed."""
+    likely = answers.probabilities(classes)
+    return smoothed(likely, (table != NO_VOTE).sum(axis=0)) if isinstance(rule, Plurality) else likely
+
+
 class Finals:
     """Final votes as judges come to them."""
 
@@ -128,8 +141,7 @@ class Finals:
     def plain(self) -> Answers:
         """The answer if all count alike: plurality, mean of probabilities, or median."""
         if self._plain is None:
-            rule = {"labels": Plurality(), "probabilities": Pool(), "numbers": Median()}[self._kind]
-            self._plain = rule.aggregate(self._table, replace(self._known, rows=None))
+            self._plain = ALIKE[self._kind].aggregate(self._table, replace(self._known, rows=None))
         return self._plain
 
     def hold(self, judge: int, votes: Array, weight: Floats, likely: Floats | None = None) -> None:
@@ -139,7 +151,9 @@ class Finals:
         self.votes[judge] = votes
         self.weights[judge] = weight
         if self.probabilities is not None:
-            self.probabilities[judge] = self.plain.probabilities(self.classes) if likely is None else likely
+            if likely is None:
+                likely = likely_by(ALIKE[self._kind], self.plain, self._table, self.classes)
+            self.probabilities[judge] = likely
         self._done += 1
         if (progress := self._known.progress or _WATCHING.get()) is not None:
             progress(self._done, self._whole)

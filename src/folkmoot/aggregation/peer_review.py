@@ -14,9 +14,9 @@ from threadpoolctl import threadpool_limits
 
 from folkmoot import checks
 from folkmoot.aggregation.gold import decide_by_gold
-from folkmoot.aggregation.interface import FinalVotes, Kind, Known, OwnAggregation, Rows
+from folkmoot.aggregation.interface import FinalVotes, Kind, Known, OwnAggregation, Rows, smoothed
 from folkmoot.aggregation.nearby import Nearby
-from folkmoot.aggregation.numbers import NumberPanel
+from folkmoot.aggregation.numbers import NumberPanel, without_gaps
 from folkmoot.aggregation.own import Codes, Finals, judges_of, kind_of, named
 from folkmoot.aggregation.panel import PUBLIC, Panel, Review, Voter, centred
 from folkmoot.aggregation.space import space_of
@@ -150,6 +150,7 @@ class PeerReview(OwnAggregation):
                 scores = heard.scores(review, asked.inputs)
                 votes = np.where(scores.any(axis=1), scores.argmax(axis=1), NO_VOTE)
                 likely = codes.spread(softmax(heard.sharpness(review) * scores, axis=1), finals.classes)
+                likely = smoothed(likely, np.full(len(likely), len(review.rows)))  # rows rule nothing out
                 held[key] = codes.back(votes), heard.weight(review), likely
             finals.hold(judge, *held[key])
 
@@ -188,12 +189,10 @@ class PeerReview(OwnAggregation):
     def _numbers(self, table: Array, known: Known, rows: Rows, finals: Finals) -> None:
         if self._own_expert is not None:
             raise ValueError("expert is for classes: leave it out for numbers")
-        values, on_rows = (_without_gaps(each) for each in (table, rows.votes))
-        truth = rows.truth.reshape(len(rows.truth), -1)
+        values = without_gaps(table)
         there = self.local and known.inputs is not None and rows.inputs is not None
         space = space_of(rows.inputs) if there else None
-        trim = (len(table) - 1) // 3
-        panel = NumberPanel(on_rows, truth, rows.owner, trim, space, known.inputs)
+        panel = NumberPanel.of(rows, space, known.inputs)
         for judge in judges_of(table, known).tolist():
             review = panel.review(judge)
             if review.why is not None:
@@ -226,13 +225,3 @@ class Asked:
         if not len(review.rows):
             return review, review.rows
         return review, self.codes.back(heard.unseen(review).argmax(axis=1))
-
-
-def _without_gaps(values: Floats) -> Floats:
-    """(participant, input, output): a missing number is the median of the others', which says nothing new."""
-    cube = values.reshape(*values.shape[:2], -1).astype(np.float64)
-    gap = np.isnan(cube)
-    if not gap.any():
-        return cube
-    filled = np.where(gap.all(axis=0), 0.0, cube)
-    return np.asarray(np.where(np.isnan(filled), np.nanmedian(filled, axis=0), filled))

@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from folkmoot.learning.regressor import ConsensusRegressor
 
 ANSWERS: Final = ("labels", "probabilities", "numbers")
-_ALIKE: Final = (
-    "No group showed rows, so all votes count alike. With --believe auto each shows ten rows and takes the "
-    "rule that these bear out, or its own model."
+_SHOWN: Final = (
+    f"Each group shows rows to all, so that the rule is chosen by them; {MOOT_FILE} holds these. To show "
+    "none: --believe {alike}"
 )
-_DEFAULT: Final = "plurality; of probabilities pool, of numbers trimmed-mean"
+_ALIKE: Final = {"labels": "plurality", "probabilities": "pool", "numbers": "trimmed-mean"}
 
 
 def learn(
@@ -108,7 +108,9 @@ def learn(
     answers: Annotated[
         str | None, answers_option(ANSWERS, show_default="labels, or numbers if the target has many")
     ] = None,
-    believe: Annotated[str | None, believe_option(AGGREGATIONS, show_default=_DEFAULT)] = None,
+    believe: Annotated[
+        str | None, believe_option(AGGREGATIONS, show_default="auto, which shows ten rows of each group")
+    ] = None,
     protocol: Annotated[str, protocol_option("council, {protocols}")] = COUNCIL,
     improve: Annotated[
         Path | None,
@@ -152,7 +154,7 @@ def learn(
     from folkmoot.datasets import read_table
 
     check_improving(improve)
-    rule = believed(believe)
+    rule = believed("auto" if believe is None and protocol == COUNCIL else believe)
     if answers not in (None, *ANSWERS):
         raise ValueError(f"--answers must be one of {', '.join(ANSWERS)}: got {answers!r}")
     scores = check_score(score)
@@ -197,12 +199,13 @@ def learn(
     where = write_study(result, folder, f"folkmoot: {table.description}", found)
     write_answers(folder / PREDICTIONS, of_test, table.lines_test, table.groups_test, truths(table))
     learned.save(folder / MOOT_FILE)
+    alike = "numbers" if table.numeric else answers or "labels"
     if json:
         print_json(found)
     else:
         print_learned(result, scores)
     say(
-        *([_ALIKE] if believe is None and protocol == COUNCIL else []),
+        *([_SHOWN.format(alike=_ALIKE[alike])] if believe is None and moot.shown_ is not None else []),
         where,
         f"answers to the test rows: {folder / PREDICTIONS}",
         f"for new rows: folkmoot predict {folder / MOOT_FILE} NEW.csv, or in Python "
