@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections import Counter
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -165,14 +166,45 @@ PROBABILITIES = [[[0.6, 0.4], [0.5, 0.5]], [[0.7, 0.3], [math.nan, math.nan]], [
 
 
 def test_pools_are_means_of_those_who_spoke() -> None:
-    mean = aggregate(PROBABILITIES, Pool()).probabilities(2)
+    mean = aggregate(PROBABILITIES, Pool(robust=False)).probabilities(2)
     assert mean == pytest.approx(np.array([[1.3 / 3, 1.7 / 3], [0.3, 0.7]]))
-    log = aggregate(PROBABILITIES, Pool("log")).probabilities(2)
+    log = aggregate(PROBABILITIES, Pool("log", robust=False)).probabilities(2)
     odds = (0.6 * 0.7 / 512 / (0.4 * 0.3 * 1.0)) ** (1 / 3)
     assert log[0] == pytest.approx([odds / (1 + odds), 1 / (1 + odds)])
     trimmed = aggregate(PROBABILITIES, Pool(trim=1)).probabilities(2)
     assert trimmed[0] == pytest.approx([0.6, 0.4])
     assert trimmed[1] == pytest.approx([0.3, 0.7])  # of two, nothing can be dropped
+
+
+@pytest.mark.parametrize("rule", ["mean", "log"])
+def test_a_pool_weighs_by_distance_as_a_loop_does(rule: Literal["mean", "log"]) -> None:
+    rng = np.random.default_rng(0)
+    table = rng.dirichlet([0.4, 0.4, 0.4], size=(6, 40))
+    table[2, 7:9] = math.nan
+    found = aggregate(table, Pool(rule)).probabilities(3)
+    for i in range(40):
+        said = [each.tolist() for each in table[:, i] if not np.isnan(each).any()]
+        middle = [statistics.median(each[c] for each in said) for c in range(3)]
+        apart = [sum(abs(each[c] - middle[c]) for c in range(3)) for each in said]
+        usual = max(statistics.median(apart), 0.5)
+        weights = [1 / (1 + (each / usual) ** 2) for each in apart]
+        pooled = []
+        for c in range(3):
+            values = [each[c] if rule == "mean" else math.log(max(each[c], 1 / 512)) for each in said]
+            mean = sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
+            pooled.append(mean if rule == "mean" else math.exp(mean))
+        assert found[i] == pytest.approx([each / sum(pooled) for each in pooled])
+    again = aggregate(table[::-1], Pool(rule)).probabilities(3)
+    np.testing.assert_array_equal(found, again)
+
+
+def test_a_sure_minority_has_no_more_say_than_votes() -> None:
+    """Two of seven are sure of the wrong class; a plain mean follows them, and their votes do not."""
+    unsure = [[[0.6, 0.4]]] * 5
+    sure = [[[0.0, 1.0]]] * 2
+    assert aggregate(unsure + sure, Pool(robust=False)).decision[0] == 1
+    assert aggregate(unsure + sure, Pool()).decision[0] == 0
+    assert aggregate([[[0.6, 0.4]]] * 4, Pool()).probabilities(2) == pytest.approx(np.array([[0.6, 0.4]]))
 
 
 def test_crisp_probabilities_are_never_trimmed_to_nothing() -> None:

@@ -416,7 +416,8 @@ def _central(outcome: Outcome, first: Array, kept: tuple[Floats, Ints] | None) -
         return {"mean": Mean(), "median": Median(), "trimmed mean": TrimmedMean()}
     found: dict[str, Aggregation] = {"majority": Plurality()}
     if first.ndim == 3:
-        found |= {"mean of probabilities": Pool(), "logarithmic pool": Pool("log")}
+        found["mean of probabilities"] = Pool(robust=False)
+        found["logarithmic pool"] = Pool("log", robust=False)
     found["Dawid-Skene"] = DawidSkene()
     if kept is not None and (kept[1] > 0).any():
         believed = laplace_accuracy(kept[0], kept[1], outcome.classes)
