@@ -3,8 +3,8 @@
 The rule of ``panel`` for classes, if a third may lie. It is ridge regression towards the mean answer, from
 own rows and those of owners whose numbers go with the median answer. Every answer is first moved to the
 nearest that is not among the ``trim`` lowest or highest. With at most ``trim`` liars it stays in the honest
-range. The estimate may leave this range as far as truths do on the rows of the median accepted owner, and no
-further, whatever was learnt: models of one region each are all too low where truths are high.
+range. Models of one region each are all too low where truths are high. So the estimate may leave this range,
+but no further than truths do on the rows of the median accepted owner, whatever was learnt.
 """
 
 from __future__ import annotations

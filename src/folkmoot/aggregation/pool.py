@@ -4,8 +4,8 @@
 geometric mean, scaled to add up to 1. Only the logarithmic pool does not mind in which order evidence comes
 (Genest and Zidek, "Combining probability distributions", Statistical Science 1, 1986).
 
-By default a participant counts less, the further it is from the others: one that is sure of what nobody else
-finds likely has no more say than a vote. This is one step of a robust mean with Cauchy's weights:
+By default a participant counts less, the further it is from the others. One that is sure of what nobody else
+finds likely then has no more say than a vote. This is one step of a robust mean with Cauchy's weights:
 
     weight = 1 / (1 + (distance / usual distance)^2)
 
@@ -51,8 +51,8 @@ class Pool(Aggregation):
         malicious participants say cannot leave the range of what others say. On an input where that leaves
         nothing of any class, as it can with participants that are sure and disagree, nothing is dropped.
     robust : bool, default True
-        Whether participants count less, the further they are from the others. With ``trim`` what is left
-        counts alike.
+        Whether participants count less, the further they are from the others. With ``trim`` all that
+        are not dropped count alike.
 
     Examples
     --------
