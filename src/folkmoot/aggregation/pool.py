@@ -62,7 +62,7 @@ class Pool(Aggregation):
     >>> aggregate(said, Pool(robust=False)).probabilities(2).round(2)
     array([[0.4, 0.6]])
     >>> aggregate(said, Pool()).probabilities(2).round(2)
-    array([[0.53, 0.47]])
+    array([[0.56, 0.44]])
     >>> aggregate(said, Pool(trim=1)).probabilities(2).round(2)
     array([[0.6, 0.4]])
     """
