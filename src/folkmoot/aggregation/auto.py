@@ -1,10 +1,10 @@
 """Auto: each participant takes the aggregation that rows left out bear out, and says why.
 
 Shown rows are left out in turn, and every candidate answers them without these. Candidates are the plurality
-(a pool, or the median), Dawid-Skene, holdout trust and peer review. A participant takes peer review, which itself chooses
-whether to look near an input and whether to hear an expert. It takes another if that is right on more of the
-rows whose labels it accepts, by more than chance. One whose own model is right on more of its own rows than
-what it took is told not to join.
+(a pool, or the median), Dawid-Skene, holdout trust and peer review. A participant takes peer review, which
+itself chooses whether to look near an input and whether to hear an expert. It takes another if that is right
+on more of the rows whose labels it accepts, by more than chance. One whose own model is right on more of its
+own rows than what it took is told not to join.
 """
 
 from __future__ import annotations
