@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Final
+
+_LOCK: Final = threading.Lock()  # of all of them: it is held for a moment, and models stay picklable
 
 
+@dataclass
 class Usage:
     """Counts of one model; threads may add to them at the same time.
 
@@ -29,18 +33,16 @@ class Usage:
     {'requests': 2, 'failed': 0, 'prompt_tokens': 30, 'completion_tokens': 0}
     """
 
-    def __init__(
-        self, requests: int = 0, failed: int = 0, prompt_tokens: int = 0, completion_tokens: int = 0
-    ) -> None:
-        self.requests, self.failed = requests, failed
-        self.prompt_tokens, self.completion_tokens = prompt_tokens, completion_tokens
-        self._lock = threading.Lock()
+    requests: int = 0
+    failed: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
 
     def add(
         self, requests: int = 0, failed: int = 0, prompt_tokens: int = 0, completion_tokens: int = 0
     ) -> None:
         """Add to the counts."""
-        with self._lock:
+        with _LOCK:
             self.requests += requests
             self.failed += failed
             self.prompt_tokens += prompt_tokens
@@ -48,16 +50,5 @@ class Usage:
 
     def counts(self) -> dict[str, int]:
         """All counts by name, of one moment."""
-        with self._lock:
-            return {
-                "requests": self.requests,
-                "failed": self.failed,
-                "prompt_tokens": self.prompt_tokens,
-                "completion_tokens": self.completion_tokens,
-            }
-
-    def __repr__(self) -> str:
-        return f"Usage({', '.join(f'{name}={count}' for name, count in self.counts().items())})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Usage, tuple(self.counts().values())
+        with _LOCK:
+            return asdict(self)

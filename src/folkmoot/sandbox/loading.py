@@ -16,7 +16,7 @@ from folkmoot.machine import to_install
 from folkmoot.sandbox.messages import AnyArray, Labels, Numbers, given, packed
 from folkmoot.sandbox.onnx_files import check_self_contained
 from folkmoot.sandbox.process import Limits, Sandboxed
-from folkmoot.sandbox.python_objects import imported
+from folkmoot.sandbox.python_objects import imported, is_object
 
 PICKLES: Final = (".pkl", ".pickle", ".joblib")
 SUFFIXES: Final = (".skops", ".onnx", *PICKLES)
@@ -110,22 +110,13 @@ def load_object(spec: str) -> Loaded:
 
 def load_object_apart(spec: str) -> tuple[Loaded, Sandboxed[_Facts]]:
     """The same in a process that is not confined, and what keeps that process."""
-    worker = Sandboxed(f"{__name__}:served_object", None, [spec], _Facts, confined=False)
+    worker = Sandboxed(f"{__name__}:served", None, [spec, []], _Facts, confined=False)
     return _answered_by(worker), worker
 
 
-def served_object(data: bytes, spec: str) -> tuple[_Facts, dict[str, Callable[..., AnyArray]]]:
-    """Facts of a model in Python for its node, and the methods that can be asked."""
-    del data  # there is no file
-    return _told(load_object(spec))
-
-
 def served(data: bytes, spec: str, allow: Sequence[str]) -> tuple[_Facts, dict[str, Callable[..., AnyArray]]]:
-    """Facts of a model for its node, and the methods that can be asked."""
-    return _told(load(data, spec, allow))
-
-
-def _told(found: Loaded) -> tuple[_Facts, dict[str, Callable[..., AnyArray]]]:
+    """Facts of a model for its node, and the methods that can be asked; of one in Python there is no file."""
+    found = load_object(spec) if is_object(spec) else load(data, spec, allow)
     labels = None if found.labels is None else packed(found.labels)
     framed = bool(found.names)
     methods: dict[str, Callable[..., AnyArray]] = {
