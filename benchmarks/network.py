@@ -33,8 +33,8 @@ from folkmoot.local.processes import prepare
 from folkmoot.node.membership.fields import parse_address
 from folkmoot.node.membership.identity import CERTIFICATE, KEY, create, load
 from folkmoot.node.membership.roster import Roster
-from folkmoot.node.rosters.chronicle import Chronicle
-from folkmoot.node.rosters.following import Following
+from folkmoot.node.rosters.exchange import RosterExchange
+from folkmoot.node.rosters.history import RosterHistory
 from folkmoot.node.service.archive import NodeArchive
 from folkmoot.node.service.models import Model
 from folkmoot.node.service.node import Node
@@ -102,10 +102,10 @@ class Played:
         roster, nodes = Roster(each.member() for each in identities), []
         for i, me in enumerate(identities):
             storage, world = Storage(":memory:"), network.world(peers[i])
-            chronicle = Chronicle(storage, roster)
-            following = Following(chronicle, world, me, rng=random.Random(i))  # noqa: S311
-            archive = NodeArchive(storage, chronicle, me)
-            node = Node(me, storage, world, archive, following, partial(own_of, i))
+            history = RosterHistory(storage, roster)
+            exchange = RosterExchange(history, world, me, rng=random.Random(i))  # noqa: S311
+            archive = NodeArchive(storage, history, me)
+            node = Node(me, storage, world, archive, exchange, partial(own_of, i))
             node.start()
             nodes.append((node, storage))
         network.run(1.0)
@@ -232,12 +232,10 @@ async def _hosting(folders: list[Path], inputs: int, pipe: Any) -> None:
         mesh = Mesh(roster, place or 0, str(folder / CERTIFICATE), str(folder / KEY))
         create_storage(folder, me.fingerprint, time.time())
         storage, _ = open_storage(folder, me.fingerprint, time.time())
-        chronicle = Chronicle(storage, roster)
-        following = Following(chronicle, mesh, me, rng=random.Random(number))  # noqa: S311
-        archive = NodeArchive(storage, chronicle, me)
-        node = Node(
-            me, storage, mesh, archive, following, partial(own_of, place or 0, inputs), hold=mesh.hold
-        )
+        history = RosterHistory(storage, roster)
+        exchange = RosterExchange(history, mesh, me, rng=random.Random(number))  # noqa: S311
+        archive = NodeArchive(storage, history, me)
+        node = Node(me, storage, mesh, archive, exchange, partial(own_of, place or 0, inputs), hold=mesh.hold)
         await mesh.listen(*parse_address(me.listen))
         node.start()
         nodes.append((node, storage))

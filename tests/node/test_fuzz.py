@@ -44,7 +44,7 @@ OWN: Final = {
     "node.storage.storage:_EVIDENCE", "node.storage.storage:Storage._amend",
     "node.storage.storage:Storage.motion", "node.storage.storage:Storage.since",
     "node.service.own_motions:OwnMotions.kept", "node.service.own_motions:OwnMotions.take_up",
-    "node.rosters.chronicle:_EVIDENCE", "node.rosters.chronicle:_PRECOMMITS",
+    "node.rosters.history:_EVIDENCE", "node.rosters.history:_PRECOMMITS",
     "sandbox.worker:main", "sandbox.worker:_serve", "sandbox.process:Sandboxed._start",
 }  # fmt: skip
 

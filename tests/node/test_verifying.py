@@ -71,7 +71,7 @@ def test_a_roster_in_force_shows_the_quorum_that_agreed_on_it() -> None:
     found = verify(data, moot.roster)
     assert isinstance(found, Succeeds)
     assert found.in_force
-    assert found.proposal.successor.roster == moot.nodes[1].chronicle.tip
+    assert found.proposal.successor.roster == moot.nodes[1].history.tip
     again, the_same = moot.nodes[1].archive.sign(data)  # by who comes late: nothing is left to sign
     assert (again.in_force, the_same) == (True, data)
     lines = data.split(b"\n")

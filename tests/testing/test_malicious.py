@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from folkmoot.node.certificate import verify
-from folkmoot.node.rosters.chronicle import Chronicle
+from folkmoot.node.rosters.history import RosterHistory
 from folkmoot.node.service.archive import NodeArchive
 from folkmoot.node.service.node import Node
 from folkmoot.node.service.parts import Settings
@@ -40,7 +40,7 @@ class WithAMaliciousMember(Moot):
         if i < 3:
             return super().start(i)
         me, storage = self.identities[i], self.storages[i]
-        archive = NodeArchive(storage, Chronicle(storage, self.roster), me)
+        archive = NodeArchive(storage, RosterHistory(storage, self.roster), me)
         twisted = self.kind(self.network.world(self.peers[i]), me, self.roster)
         node = Node(
             me, storage, twisted, archive, self.rosters[i], lambda: self.owns[i], settings=self.settings[i]

@@ -170,7 +170,7 @@ def _stored(folder: Path, me: Identity) -> Iterator[Finding]:
         try:
             with open_archive(folder) as archive:
                 damaged, motions = archive.storage.damaged, archive.count()
-                roster = archive.chronicle.tip
+                roster = archive.history.tip
         except (ValueError, OSError) as error:
             what = "roster" if "roster" in str(error) and DATABASE not in str(error) else "database"
             yield Finding(what, "broken", str(error))

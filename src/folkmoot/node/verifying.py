@@ -15,7 +15,7 @@ from folkmoot.node.account import Account, account_of_outcome
 from folkmoot.node.certificate import CAVEAT, Outcome
 from folkmoot.node.evidence import Proven, check_evidence
 from folkmoot.node.membership.roster import Roster
-from folkmoot.node.rosters.chronicle import Proposal
+from folkmoot.node.rosters.history import Proposal
 from folkmoot.node.rosters.roster_file import read_roster_text
 from folkmoot.node.storage.audit import check_export, check_goes_on
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from folkmoot.node.membership.roster import Member, Roster
-from folkmoot.node.rosters.chronicle import Proposal
+from folkmoot.node.rosters.history import Proposal
 from folkmoot.node.rosters.roster_file import read_roster_text, roster_text
 from folkmoot.node.rosters.successor import MOST_NEW, Successor, consents
 from support.node.signed import keys_and_roster, member

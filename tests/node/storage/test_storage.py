@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from folkmoot.node.membership.identity import KEY, load
-from folkmoot.node.rosters.chronicle import Chronicle
+from folkmoot.node.rosters.history import RosterHistory
 from folkmoot.node.service.node_file import read_node_file
 from folkmoot.node.session.book import Evidence, contradict
 from folkmoot.node.session.frames import Secret, encoded, read_stored
@@ -402,10 +402,10 @@ def test_a_folder_that_a_node_of_0_2_wrote_goes_on(tmp_path: Path) -> None:
     assert storage.check_audit()
     assert [entry.details["event"] for entry in entries[5:]] == ["upgraded"]
     assert entries[5].details["motions"] == 1
-    chronicle = Chronicle(storage, first)
-    assert [member.name for member in chronicle.tip] == ["east", "mid", "north", "south"]
-    assert (chronicle.tip.epoch, chronicle.tip.digest[:16]) == (1, "92e25fe68d9458cf")
-    assert not chronicle.proposals
+    history = RosterHistory(storage, first)
+    assert [member.name for member in history.tip] == ["east", "mid", "north", "south"]
+    assert (history.tip.epoch, history.tip.digest[:16]) == (1, "92e25fe68d9458cf")
+    assert not history.proposals
     storage.close()
     copy = tmp_path / KEPT_OLD
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600

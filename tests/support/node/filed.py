@@ -1,10 +1,10 @@
-"""What a node has in its folder after motions were played: storage, chronicle, archive, with real keys."""
+"""What a node has in its folder after motions were played: storage, history, archive, with real keys."""
 
 from __future__ import annotations
 
 from folkmoot.node.membership.identity import Identity
 from folkmoot.node.membership.roster import Roster
-from folkmoot.node.rosters.chronicle import Chronicle
+from folkmoot.node.rosters.history import RosterHistory
 from folkmoot.node.service.archive import NodeArchive
 from folkmoot.node.session.statement import asked
 from folkmoot.node.storage.storage import Storage
@@ -27,7 +27,7 @@ def archive_of(n: int, place: int = 0) -> NodeArchive:
     """An empty one."""
     _, roster = keys_and_roster(n)
     storage = Storage(":memory:")
-    return NodeArchive(storage, Chronicle(storage, roster), identity(roster, place))
+    return NodeArchive(storage, RosterHistory(storage, roster), identity(roster, place))
 
 
 def file(storage: Storage, world: SignedWorld, **summary: object) -> bytes:

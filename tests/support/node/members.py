@@ -9,8 +9,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from folkmoot.node.membership.identity import Identity
 from folkmoot.node.membership.roster import Roster
-from folkmoot.node.rosters.chronicle import Chronicle
-from folkmoot.node.rosters.following import Following
+from folkmoot.node.rosters.exchange import RosterExchange
+from folkmoot.node.rosters.history import RosterHistory
 from folkmoot.node.service.archive import NodeArchive
 from folkmoot.node.storage.storage import Storage
 from folkmoot.testing.memory import Network, Weather
@@ -33,11 +33,11 @@ class Follower:
     def start(self) -> None:
         """From what is stored."""
         world = self.moot.network.world(self.peer)
-        self.chronicle = Chronicle(self.storage, self.root)
-        self.archive = NodeArchive(self.storage, self.chronicle, self.me)
+        self.history = RosterHistory(self.storage, self.root)
+        self.archive = NodeArchive(self.storage, self.history, self.me)
         rng = random.Random(f"{self.moot.seed} {self.me.name}")
-        self.following = Following(self.chronicle, world, self.me, rng=rng)
-        self.following.start(self._note)
+        self.exchange = RosterExchange(self.history, world, self.me, rng=rng)
+        self.exchange.start(self._note)
         world.attach(self)
 
     def _note(self) -> None:
@@ -45,11 +45,11 @@ class Follower:
 
     def received(self, peer: bytes, frame: bytes) -> None:
         """A frame."""
-        self.following.received(peer, frame)
+        self.exchange.received(peer, frame)
 
     def reached(self, peer: bytes) -> None:
         """A peer is there."""
-        self.following.reached(peer)
+        self.exchange.reached(peer)
 
     def unreachable(self, peer: bytes) -> None:
         """Nothing to do."""
@@ -57,7 +57,7 @@ class Follower:
     @property
     def epoch(self) -> int:
         """Of the roster in force here."""
-        return self.chronicle.tip.epoch
+        return self.history.tip.epoch
 
 
 class Followers:
@@ -85,7 +85,7 @@ class Followers:
             for node in self.nodes:
                 world = self.network._worlds[node.peer]
                 if world is not None and world.receiver is node:
-                    node.following.look_again()
+                    node.exchange.look_again()
 
     def at(self, epoch: int, but: Sequence[int] = ()) -> Callable[[], bool]:
         """Whether all are at an epoch, but for some."""

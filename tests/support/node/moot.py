@@ -15,7 +15,7 @@ from folkmoot.node.account import Account, account_of, read_votes
 from folkmoot.node.membership.certificates import fingerprint_of, make_certificate
 from folkmoot.node.membership.identity import Identity
 from folkmoot.node.membership.roster import Roster
-from folkmoot.node.rosters.chronicle import Chronicle
+from folkmoot.node.rosters.history import RosterHistory
 from folkmoot.node.service.archive import NodeArchive
 from folkmoot.node.service.holdout import Holdout
 from folkmoot.node.service.models import Model
@@ -43,7 +43,7 @@ def model(answer: Callable[[Any], Sequence[Any]], labels: Sequence[str] | None =
 
 
 class Rosters:
-    """Stands for ``Following``; a test moves it on."""
+    """Stands for ``RosterExchange``; a test moves it on."""
 
     def __init__(self, roster: Roster) -> None:
         self.rosters = [roster]
@@ -95,7 +95,7 @@ class Moot:
     def start(self, i: int) -> Node:
         """Start a node, from what it has stored."""
         me, storage = self.identities[i], self.storages[i]
-        archive = NodeArchive(storage, Chronicle(storage, self.roster), me)
+        archive = NodeArchive(storage, RosterHistory(storage, self.roster), me)
         node = Node(
             me, storage, self.network.world(self.peers[i]), archive, self.rosters[i], lambda: self.owns[i],
             settings=self.settings[i],

@@ -15,7 +15,7 @@ import msgspec
 
 from folkmoot.node.membership.fields import converted, parse_toml, toml_string, toml_strings
 from folkmoot.node.membership.roster import Roster
-from folkmoot.node.rosters.chronicle import Proposal
+from folkmoot.node.rosters.history import Proposal
 from folkmoot.node.rosters.successor import Successor, agrees, check_agreed
 from folkmoot.node.session.statement import Quorum, Round, Signature
 

@@ -20,7 +20,7 @@ from folkmoot.node.evidence import evidence_file, what_of
 from folkmoot.node.membership.identity import Identity, load
 from folkmoot.node.membership.roster import HEADER, Member, Roster
 from folkmoot.node.page import motion_page
-from folkmoot.node.rosters.chronicle import Chronicle, Proposal, Renewals
+from folkmoot.node.rosters.history import Proposal, Renewals, RosterHistory
 from folkmoot.node.rosters.roster_file import read_roster_text, roster_text
 from folkmoot.node.rosters.successor import Successor
 from folkmoot.node.service.interface import (
@@ -51,9 +51,9 @@ MOST_INVITED: Final = 64  # invitations that are told of, the newest
 class NodeArchive:
     """The contents of a node's folder. A running node and a command make it in the same way."""
 
-    def __init__(self, storage: Storage, chronicle: Chronicle, me: Identity) -> None:
-        """``chronicle`` is of the same ``storage``; ``me`` signs audit logs and rosters."""
-        self.storage, self.chronicle = storage, chronicle
+    def __init__(self, storage: Storage, history: RosterHistory, me: Identity) -> None:
+        """``history`` is of the same ``storage``; ``me`` signs audit logs and rosters."""
+        self.storage, self.history = storage, history
         self.node = me.name
         self._me = me
         self._accounts: dict[bytes, tuple[bytes, Account]] = {}  # with the mark of what was read
@@ -141,14 +141,14 @@ class NodeArchive:
     def _about_rosters(self) -> list[Accusation]:
         return [
             Accusation("", old[each.one.member].name, what_of(each), old.digest, old.epoch)
-            for old, each in self.chronicle.evidence()
+            for old, each in self.history.evidence()
         ]
 
     def evidence(self, about: str, participant: str) -> bytes:
         """The file of evidence against a participant in a motion, or about a roster, by name or digest."""
         named = printable(participant)[:80]
         rosters = [] if about == "last" else self._rosters_called(about)
-        for old, evidence in self.chronicle.evidence():
+        for old, evidence in self.history.evidence():
             member = old[evidence.one.member]
             if old in rosters and member.name == participant:
                 return evidence_file(evidence, member.fingerprint, old.digest)
@@ -183,9 +183,7 @@ class NodeArchive:
         """How often each participant was right."""
         renewals = Renewals(self.storage)
         names = {
-            renewals.newest(each.fingerprint): each.name
-            for roster in self.chronicle.rosters
-            for each in roster
+            renewals.newest(each.fingerprint): each.name for roster in self.history.rosters for each in roster
         }
         found = read_records(self.storage).items()
         return {names[who]: record for who, record in found if who in names}
@@ -218,23 +216,23 @@ class NodeArchive:
 
     def roster(self) -> RosterNews:
         """The roster in force, and proposals."""
-        tip = self.chronicle.tip
+        tip = self.history.tip
         facts = [
             MemberFacts(each.name, each.organisation, each.fingerprint, list(each.addresses)) for each in tip
         ]
         return RosterNews(
             tip.epoch, tip.digest, tip.previous or None, len(tip), tip.members.quorum,
-            tip.faults, facts, [each.epoch for each in self.chronicle.rosters], self.proposals(),
+            tip.faults, facts, [each.epoch for each in self.history.rosters], self.proposals(),
             self._about_rosters(),
         )  # fmt: skip
 
     def proposals(self) -> list[ProposalStatus]:
         """Proposals to follow the roster in force."""
-        return [self._status(each) for each in self.chronicle.proposals]
+        return [self._status(each) for each in self.history.proposals]
 
     def roster_file(self, epoch: int | None = None) -> bytes:
         """The roster of an epoch with the signatures that made it so; None: the one in force."""
-        rosters = self.chronicle.rosters
+        rosters = self.history.rosters
         wanted = rosters[-1].epoch if epoch is None else epoch
         place = next((i for i, each in enumerate(rosters) if each.epoch == wanted), None)
         if place is None:
@@ -244,14 +242,14 @@ class NodeArchive:
             )
         if place == 0:
             return f"{HEADER}{rosters[0].toml()}".encode()
-        proposal = self.chronicle.after(rosters[place - 1])
+        proposal = self.history.after(rosters[place - 1])
         if proposal is None:
             raise DamagedError(f"the roster of epoch {wanted} is not in the database as it was signed")
         return roster_text(proposal)
 
     def propose(self, change: RosterChange) -> tuple[ProposalStatus, bytes]:
         """Propose and sign a successor of the roster in force; its file, too."""
-        old = self.chronicle.tip
+        old = self.history.tip
         members = {member.name: member for member in old}
         for name in change.remove:
             if members.pop(name, None) is None:
@@ -279,25 +277,25 @@ class NodeArchive:
     def sign(self, proposal: str | bytes) -> tuple[ProposalStatus, bytes]:
         """Sign a proposal: the first digits of one that is known here, or a file of one. Its file, too."""
         if isinstance(proposal, bytes):
-            tip = self.chronicle.tip
+            tip = self.history.tip
             given = Roster.parse(proposal, "the file")
-            before = self.chronicle.roster(bytes.fromhex(given.previous))
+            before = self.history.roster(bytes.fromhex(given.previous))
             if given.moot == tip.moot and before is not None:  # in force already: nothing is left to sign
                 agreed = read_roster_text(proposal, before).successor
-                followed = self.chronicle.proposal(before, agreed.name)
+                followed = self.history.proposal(before, agreed.name)
                 return self._status(followed), roster_text(followed)
             found = read_roster_text(proposal, tip)
             previous = found.old.moot
             signed = sorted(found.consents.items())
             made = self._consent(found.successor)
-            if self.chronicle.hear(previous, found.successor.content, signed) != "new":
+            if self.history.hear(previous, found.successor.content, signed) != "new":
                 return made
-            again = self.chronicle.proposal(found.old, found.successor.name)
+            again = self.history.proposal(found.old, found.successor.name)
             return self._status(again), roster_text(again)
         name = proposal.lower()
-        found_here = [each for each in self.chronicle.proposals if each.successor.name.hex().startswith(name)]
+        found_here = [each for each in self.history.proposals if each.successor.name.hex().startswith(name)]
         if len(found_here) != 1 or len(name) < LEAST_DIGITS:
-            known = ", ".join(each.successor.name.hex()[:12] for each in self.chronicle.proposals) or "none"
+            known = ", ".join(each.successor.name.hex()[:12] for each in self.history.proposals) or "none"
             raise NotFoundError(
                 f"a proposal must be named by {LEAST_DIGITS} or more of its digits: got "
                 f"{printable(proposal)!r:.80}; there is {known} at this node"
@@ -305,7 +303,7 @@ class NodeArchive:
         return self._consent(found_here[0].successor)
 
     def _consent(self, successor: Successor) -> tuple[ProposalStatus, bytes]:
-        found = self.chronicle.consent(successor, self._me.key, self._me.fingerprint, time.time())
+        found = self.history.consent(successor, self._me.key, self._me.fingerprint, time.time())
         return self._status(found), roster_text(found)
 
     def _status(self, proposal: Proposal) -> ProposalStatus:
@@ -315,7 +313,7 @@ class NodeArchive:
             found.name.hex(), found.roster.epoch, found.roster.digest, list(changes.joined),
             list(changes.left), list(changes.rotated), list(changes.replaced), list(changes.edited),
             [old[place].name for place in standing.signed], standing.counted, standing.needed,
-            list(standing.owed), self.chronicle.tip.digest == found.roster.digest,
+            list(standing.owed), self.history.tip.digest == found.roster.digest,
         )  # fmt: skip
 
     # Inside
@@ -330,7 +328,7 @@ class NodeArchive:
     def _rosters_called(self, prefix: str) -> list[Roster]:
         if len(prefix) < LEAST_DIGITS:
             return []
-        return [each for each in self.chronicle.rosters if each.digest.startswith(prefix.lower())][:1]
+        return [each for each in self.history.rosters if each.digest.startswith(prefix.lower())][:1]
 
 
 @contextmanager
@@ -340,6 +338,6 @@ def open_archive(folder: Path, roster: Path | None = None) -> Iterator[NodeArchi
     root = read_node_file(folder).read_roster(roster)
     storage, _ = open_storage(folder, me.fingerprint, time.time())
     try:
-        yield NodeArchive(storage, Chronicle(storage, root), me)
+        yield NodeArchive(storage, RosterHistory(storage, root), me)
     finally:
         storage.close()

@@ -20,7 +20,7 @@ from folkmoot.node.log import Journal
 from folkmoot.node.membership.identity import Identity
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.review import reviewed
-from folkmoot.node.rosters.following import Following
+from folkmoot.node.rosters.exchange import RosterExchange
 from folkmoot.node.service.admission import (
     ANNOUNCEMENTS,
     LOOKED_BACK,
@@ -73,7 +73,7 @@ class Node:
 
     - The storage was looked through (``open_storage``), and nobody else writes motions to it.
     - The transport knows peers by the fingerprints of their certificates. The node attaches itself.
-    - ``start`` starts ``following`` and hands it frames about rosters; somebody else calls ``look_again``.
+    - ``start`` starts ``exchange`` and hands it frames about rosters; somebody else calls ``look_again``.
     - ``load`` loads model, holdout and weights: at once, and again on ``reload``. A ValueError or OSError
       that it raises comes out of the constructor, and of ``reload`` as a ValueError; the old ones stay.
     - ``hold`` (``Mesh.hold``) is called at the start and when another roster is in force.
@@ -85,7 +85,7 @@ class Node:
         storage: Storage,
         transport: Transport[bytes],
         archive: NodeArchive,
-        following: Following,
+        exchange: RosterExchange,
         load: Callable[[], Own],
         *,
         hold: Hold | None = None,
@@ -100,9 +100,9 @@ class Node:
         self._parts = Parts(
             me, storage, transport, settings, own, scheduler, log, meter, self._tell_observers
         )
-        self._following, self._load, self._hold = following, load, hold
+        self._exchange, self._load, self._hold = exchange, load, hold
         self._admission = Admission(
-            me, following.rosters[-1], transport, own.model, settings.policy, settings.disk
+            me, exchange.rosters[-1], transport, own.model, settings.policy, settings.disk
         )
         self._own_motions = OwnMotions(self._parts, self._admission, self)
         self._early = Early()
@@ -124,9 +124,9 @@ class Node:
         parts = self._parts
         clock = parts.transport.clock()
         self.incarnation = parts.storage.start(clock)
-        rosters = {roster.moot: roster for roster in self._following.rosters}
+        rosters = {roster.moot: roster for roster in self._exchange.rosters}
         self._admission.remember(parts.storage.since(clock - LOOKED_BACK), rosters)
-        self._following.start(self._roster_changed)
+        self._exchange.start(self._roster_changed)
         parts.transport.attach(self)
         for name in parts.storage.names("open"):
             try:
@@ -149,7 +149,7 @@ class Node:
         now, clock = parts.transport.now(), parts.transport.clock()
         stored = parts.storage.motion(name)
         header = stored.header
-        roster = next((each for each in self._following.rosters if each.moot == header.moot), None)
+        roster = next((each for each in self._exchange.rosters if each.moot == header.moot), None)
         place = None if roster is None else roster.position(parts.me.fingerprint)
         if roster is None or place is None:
             parts.storage.stop(name, "its roster is not one of this node any more", clock)
@@ -198,18 +198,18 @@ class Node:
     @property
     def roster(self) -> Roster:
         """The one in force."""
-        return self._following.rosters[-1]
+        return self._exchange.rosters[-1]
 
     def _take_rosters(self) -> None:
         """Speak with the members of the roster in force, and with nobody else."""
-        rosters = list(self._following.rosters)
+        rosters = list(self._exchange.rosters)
         self._held = len(rosters)
         if self._hold is not None:
             self._hold(rosters[-1:], [each.moot for each in reversed(rosters)])
 
     def _roster_changed(self) -> None:
         """A proposal, or the roster in force, is another. The motions of the one before end."""
-        if len(self._following.rosters) > self._held:
+        if len(self._exchange.rosters) > self._held:
             self._take_rosters()
             self._admission.enter(self.roster)
             for running in list(self._running.values()):
@@ -231,7 +231,7 @@ class Node:
         self._seen[peer] = parts.transport.clock()
         kind = m.kind_of(frame)
         if kind in m.ROSTERS:
-            self._following.received(peer, frame)
+            self._exchange.received(peer, frame)
             return
         if kind in _LONG and not self._admission.hears(peer, len(frame)):
             parts.refuse(peer, "too_often")
@@ -253,7 +253,7 @@ class Node:
         """There is a connection with a peer: it may have missed something."""
         if self._parts.broken or self._stopped:
             return
-        self._following.reached(peer)
+        self._exchange.reached(peer)
         self._say_labels(peer)
         for running in self._running.values():
             place = running.roster.places.get(peer)

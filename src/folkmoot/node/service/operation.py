@@ -27,8 +27,8 @@ from folkmoot.node.membership import identity
 from folkmoot.node.membership.fields import parse_address
 from folkmoot.node.membership.identity import CERTIFICATE, KEY, Identity
 from folkmoot.node.membership.roster import Roster
-from folkmoot.node.rosters.chronicle import Chronicle
-from folkmoot.node.rosters.following import Following
+from folkmoot.node.rosters.exchange import RosterExchange
+from folkmoot.node.rosters.history import RosterHistory
 from folkmoot.node.service.archive import NodeArchive
 from folkmoot.node.service.holdout import Holdout, read_holdout
 from folkmoot.node.service.models import load_model
@@ -155,22 +155,22 @@ async def _run(given: Operation, me: Identity, root: Roster, page: Page | None, 
     async with AsyncExitStack() as opened:
         storage = _opened_storage(given, me, log)
         opened.callback(storage.close)
-        chronicle = Chronicle(storage, root)
+        history = RosterHistory(storage, root)
         settings = read_node_file(given.folder)
-        members = {member.name for roster in chronicle.rosters for member in roster}
+        members = {member.name for roster in history.rosters for member in roster}
         settings.policy.check_names(members, settings.path)
-        roster = _newest_with(me, chronicle, given.folder)
+        roster = _newest_with(me, history, given.folder)
         place = roster.position(me.fingerprint)
         assert place is not None  # noqa: S101 (it is in this one)
         files = str(given.folder / CERTIFICATE), str(given.folder / KEY)
         mesh = Mesh(roster, place, *files, log)
         opened.push_async_callback(mesh.close)
         transport = mesh if given.lies is None else given.lies(mesh, me, roster)
-        following = Following(chronicle, transport, me, rng=random.SystemRandom(), log=log)
+        exchange = RosterExchange(history, transport, me, rng=random.SystemRandom(), log=log)
         metrics = _metrics(log)
-        archive = NodeArchive(storage, chronicle, me)
+        archive = NodeArchive(storage, history, me)
         node = Node(
-            me, storage, transport, archive, following, partial(own_of, given),
+            me, storage, transport, archive, exchange, partial(own_of, given),
             hold=mesh.hold, settings=Settings(settings.policy, given.disk), meter=metrics, journal=log,
         )  # fmt: skip
         listen = given.listen or me.listen
@@ -181,7 +181,7 @@ async def _run(given: Operation, me: Identity, root: Roster, page: Page | None, 
             "info", "listening", node=me.name, address=mesh.address, moot=roster.digest,
             participants=len(roster), loop=type(loop).__module__.split(".")[0],
         )  # fmt: skip
-        watching = loop.create_task(_watch(following, loop))
+        watching = loop.create_task(_watch(exchange, loop))
         opened.callback(watching.cancel)
         server = await bound(
             web_server().serve(node, given.folder, page=page, metrics=metrics, journal=log),
@@ -215,12 +215,12 @@ def _opened_storage(given: Operation, me: Identity, log: Journal) -> Storage:
     return storage
 
 
-def _newest_with(me: Identity, chronicle: Chronicle, folder: Path) -> Roster:
+def _newest_with(me: Identity, history: RosterHistory, folder: Path) -> Roster:
     """The newest roster that a node has gone through and is in; ValueError if there is none."""
-    for roster in reversed(chronicle.rosters):
+    for roster in reversed(history.rosters):
         if roster.position(me.fingerprint) is not None:
             return roster
-    first = chronicle.rosters[0]
+    first = history.rosters[0]
     if any(member.name == me.name for member in first):
         raise ValueError(
             f"the roster has another certificate for {me.name!r}: ask who keeps it to put in the line of "
@@ -236,12 +236,12 @@ def _stopped(node: Node) -> None:
         node.stop()
 
 
-async def _watch(following: Following, loop: asyncio.AbstractEventLoop) -> None:
+async def _watch(exchange: RosterExchange, loop: asyncio.AbstractEventLoop) -> None:
     """See what ``folkmoot roster`` has stored beside the node."""
     while True:
         await asyncio.sleep(WATCHED)
         try:
-            following.look_again()
+            exchange.look_again()
         except (sqlite3.Error, FullError, DamagedError) as error:
             loop.call_exception_handler({"message": "the database cannot be used", "exception": error})
             return

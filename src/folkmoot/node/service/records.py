@@ -19,7 +19,7 @@ from folkmoot.models.labels import as_labels
 from folkmoot.node.account import read_votes
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.own import Knowledge
-from folkmoot.node.rosters.chronicle import Renewals
+from folkmoot.node.rosters.history import Renewals
 from folkmoot.node.service.holdout import Holdout, number_of
 from folkmoot.node.service.interface import Record
 from folkmoot.node.session.header import Header

@@ -15,8 +15,8 @@ from folkmoot.node.evidence import check_evidence
 from folkmoot.node.membership import roster
 from folkmoot.node.membership.certificates import holds
 from folkmoot.node.membership.roster import Roster
-from folkmoot.node.rosters import chronicle, successor
-from folkmoot.node.rosters.chronicle import MOST_CONSENTS
+from folkmoot.node.rosters import history, successor
+from folkmoot.node.rosters.history import MOST_CONSENTS
 from folkmoot.node.rosters.roster_file import read_roster_text
 from folkmoot.node.rosters.successor import Successor, change_of, consents
 from folkmoot.node.service.interface import RosterChange
@@ -35,8 +35,8 @@ def moved(roster: Roster, place: int, port: int) -> Successor:
 
 def propose(moot: Followers, by: int, port: int) -> str:
     node = moot.nodes[by]
-    made = moved(node.chronicle.tip, by, port)
-    node.chronicle.consent(made, node.me.key, node.me.fingerprint, 1e9)
+    made = moved(node.history.tip, by, port)
+    node.history.consent(made, node.me.key, node.me.fingerprint, 1e9)
     return made.name.hex()
 
 
@@ -47,7 +47,7 @@ def sign(moot: Followers, name: str, *members: int) -> None:
 
 def same_roster(moot: Followers, but: tuple[int, ...] = ()) -> str:
     """All that are at the same epoch have the same roster; its digest."""
-    tips = {node.chronicle.tip.digest for i, node in enumerate(moot.nodes) if i not in but}
+    tips = {node.history.tip.digest for i, node in enumerate(moot.nodes) if i not in but}
     (digest,) = tips
     return digest
 
@@ -55,7 +55,7 @@ def same_roster(moot: Followers, but: tuple[int, ...] = ()) -> str:
 @pytest.mark.parametrize("n", [1, 2, 4, 5, 7])
 def test_all_go_over_to_a_roster_that_enough_have_signed(n: int) -> None:
     moot = Followers(n)
-    chronicle = moot.nodes[0].chronicle
+    history = moot.nodes[0].history
     name = propose(moot, 0, 9000)
     moot.run(5.0)
     needed = (n + (n - 1) // 3) // 2 + 1  # by hand: a quorum
@@ -65,7 +65,7 @@ def test_all_go_over_to_a_roster_that_enough_have_signed(n: int) -> None:
         moot.run(5.0)
     moot.run(30.0, moot.at(1))
     assert moot.at(1)()
-    assert same_roster(moot) == chronicle.rosters[-1].digest
+    assert same_roster(moot) == history.rosters[-1].digest
     for node in moot.nodes:
         data = node.archive.roster_file(1)
         shown = read_roster_text(data, moot.roster)
@@ -73,14 +73,14 @@ def test_all_go_over_to_a_roster_that_enough_have_signed(n: int) -> None:
         assert shown.agreed is not None
         assert node.archive.roster().proposals == []
         assert node.changes >= 1
-    assert not [each for node in moot.nodes for each in node.chronicle.evidence()]
+    assert not [each for node in moot.nodes for each in node.history.evidence()]
 
 
 def test_consents_that_are_split_end_nothing() -> None:
     """Two of four want one roster, two the other; then somebody consents to the other one, too."""
     moot = Followers(4)
     one, other = propose(moot, 0, 9000), propose(moot, 1, 9001)
-    moot.run(20.0, lambda: all(len(node.chronicle.proposals) == 2 for node in moot.nodes))
+    moot.run(20.0, lambda: all(len(node.history.proposals) == 2 for node in moot.nodes))
     sign(moot, one, 2)
     sign(moot, other, 3)
     moot.run(60.0)
@@ -88,7 +88,7 @@ def test_consents_that_are_split_end_nothing() -> None:
     sign(moot, one, 3)
     moot.run(60.0, moot.at(1))
     assert moot.at(1)()
-    assert moot.nodes[2].chronicle.tip[0].addresses == ("127.0.0.1:9000",)
+    assert moot.nodes[2].history.tip[0].addresses == ("127.0.0.1:9000",)
     second = propose(moot, 2, 9002)
     moot.run(10.0)
     sign(moot, second, 0, 1)
@@ -105,7 +105,7 @@ def test_members_join_leave_and_change_their_keys() -> None:
     sign(moot, status.proposal[:8], 1, 2)
     moot.run(60.0, moot.at(1))
     assert moot.at(1)(), "who has left knows it, too"
-    names = [each.name for each in moot.nodes[3].chronicle.tip]
+    names = [each.name for each in moot.nodes[3].history.tip]
     assert joiner.name in names
     assert moot.roster[3].name not in names
 
@@ -122,7 +122,7 @@ def test_a_node_that_was_away_catches_up_over_several_rosters() -> None:
     assert [node.epoch for node in moot.nodes] == [3, 3, 3, 0]
     moot.nodes[3].start()
     moot.run(60.0, moot.at(3))
-    assert [each.epoch for each in moot.nodes[3].chronicle.rosters] == [0, 1, 2, 3]
+    assert [each.epoch for each in moot.nodes[3].history.rosters] == [0, 1, 2, 3]
     same_roster(moot)
 
 
@@ -138,7 +138,7 @@ def test_a_node_that_crashes_at_every_save_goes_on_and_never_contradicts_itself(
     saves = 0
 
     def crashing() -> None:
-        keep = node.chronicle.append
+        keep = node.history.append
 
         def append(old: Roster, records: Sequence[bytes]) -> None:
             nonlocal saves
@@ -149,7 +149,7 @@ def test_a_node_that_crashes_at_every_save_goes_on_and_never_contradicts_itself(
             if records:
                 raise CrashError
 
-        node.chronicle.append = append  # type: ignore[method-assign]
+        node.history.append = append  # type: ignore[method-assign]
 
     def carry(sender: bytes, peer: bytes, frame: bytes) -> None:
         if sender == node.peer and frame[1] == 18:
@@ -182,14 +182,14 @@ def test_a_node_that_crashes_at_every_save_goes_on_and_never_contradicts_itself(
     assert crashes >= 3
     assert sent
     assert all(len(values) == 1 for values in sent.values())
-    assert not [each for other in moot.nodes for each in other.chronicle.evidence()]
+    assert not [each for other in moot.nodes for each in other.history.evidence()]
 
 
 def lie(moot: Followers, place: int, kinds: tuple[Kind, ...], *, both: bool = False) -> None:
     """From now on a member says two things in every statement of these kinds: one to each half, or both."""
     node = moot.nodes[place]
-    following = node.following
-    send = following._send
+    exchange = node.exchange
+    send = exchange._send
     halves = [bytes.fromhex(each.fingerprint) for each in moot.roster][::2]
 
     def two_faced(peer: bytes, message: object) -> None:
@@ -201,7 +201,7 @@ def lie(moot: Followers, place: int, kinds: tuple[Kind, ...], *, both: bool = Fa
                 message = Agreeing(message.previous, encoded(msgspec.structs.replace(told, said=said)))
         send(peer, message)  # type: ignore[arg-type]
 
-    following._send = two_faced  # type: ignore[method-assign]
+    exchange._send = two_faced  # type: ignore[method-assign]
 
 
 def _other(moot: Followers, said: Said, kinds: tuple[Kind, ...], place: int) -> Said:
@@ -227,7 +227,7 @@ def test_who_says_two_things_to_the_same_members_is_proven_to_and_the_file_shows
             shown = check_evidence(node.archive.evidence(told.roster[:12], told.participant), moot.roster)
             assert (shown.roster, shown.what) == (moot.roster.digest, "it signed two prevotes for one slot")
             found += 1
-            assert node.following.counts["evidence"] == 1
+            assert node.exchange.counts["evidence"] == 1
     assert found
 
 
@@ -252,7 +252,7 @@ def test_a_quorum_that_is_claimed_costs_one_signature(monkeypatch: pytest.Monkey
         work["read"] += 1
         return read(content, old)
 
-    monkeypatch.setattr(chronicle, "agrees", counted)
+    monkeypatch.setattr(history, "agrees", counted)
     monkeypatch.setattr(Successor, "read", staticmethod(reading))
     previous = bytes.fromhex(moot.roster.digest)
     for number in range(20):
@@ -261,8 +261,8 @@ def test_a_quorum_that_is_claimed_costs_one_signature(monkeypatch: pytest.Monkey
         frame = encode(Proposed(previous, bytes(32), content, claimed))
         node.received(moot.nodes[3].peer, frame)
     assert work == {"read": 0, "verified": 20}
-    assert node.following.counts["refused_forged_roster"] == 20
-    assert node.chronicle.proposals == []
+    assert node.exchange.counts["refused_forged_roster"] == 20
+    assert node.history.proposals == []
 
 
 def test_what_a_member_can_have_stored_is_bounded_whatever_it_claims() -> None:
@@ -278,8 +278,8 @@ def test_what_a_member_can_have_stored_is_bounded_whatever_it_claims() -> None:
         for signed in ((own,), (*forged, own), (own, *forged)):
             moot.network.time += 1.0  # budgets fill up again
             node.received(moot.nodes[liar].peer, encode(Proposed(previous, name, content, signed)))
-    assert len(node.chronicle.proposals) == MOST_CONSENTS
-    assert node.following.counts["refused_too_many_rosters"] > 0
+    assert len(node.history.proposals) == MOST_CONSENTS
+    assert node.exchange.counts["refused_too_many_rosters"] > 0
     proposed = propose(moot, 1, 9000)
     moot.run(10.0)
     sign(moot, proposed, 0, 2)
@@ -308,7 +308,7 @@ def test_what_is_no_successor_is_read_only_so_often_although_a_member_signs_it(
         signed = ((liar, moot.key(liar).sign(consents(previous, liar, name))),)
         node.received(moot.nodes[liar].peer, encode(Proposed(previous, name, content, signed)))
     assert len(reads) == MOST_CONSENTS
-    assert node.following.counts["refused_too_many_rosters"] == 30 - MOST_CONSENTS
+    assert node.exchange.counts["refused_too_many_rosters"] == 30 - MOST_CONSENTS
 
 
 def test_frames_that_are_no_good_are_counted() -> None:
@@ -324,10 +324,10 @@ def test_frames_that_are_no_good_are_counted() -> None:
         encode(Agreeing(previous, encoded(bad))),
     ):
         node.received(peer, frame)
-    assert node.following.counts["refused_malformed"] == 4
+    assert node.exchange.counts["refused_malformed"] == 4
     for _ in range(200):
         node.received(peer, encode(Rosters(bytes(32))))
-    assert node.following.counts["refused_too_often"] == 161, "40 at once, one of them above"
+    assert node.exchange.counts["refused_too_often"] == 161, "40 at once, one of them above"
 
 
 def test_many_signatures_in_few_frames_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -362,7 +362,7 @@ def test_what_is_said_to_have_followed_is_in_force_only_with_a_quorum_that_holds
     moot.run(5.0)
     sign(moot, name, 1, 2)
     moot.run(60.0, moot.at(1, but=(3,)))
-    shown = moot.nodes[0].chronicle.after(moot.roster)
+    shown = moot.nodes[0].history.after(moot.roster)
     assert shown is not None
     assert shown.agreed is not None
     previous, content = bytes.fromhex(moot.roster.digest), shown.successor.content
@@ -381,7 +381,7 @@ def test_what_is_said_to_have_followed_is_in_force_only_with_a_quorum_that_holds
         {"content": another},
     ):
         away.received(moot.nodes[0].peer, encode(msgspec.structs.replace(whole, **change)))
-    assert away.following.counts["refused_forged_roster"] == 7
+    assert away.exchange.counts["refused_forged_roster"] == 7
     assert away.epoch == 0
     away.received(moot.nodes[0].peer, encode(whole))
     assert away.epoch == 1
@@ -441,5 +441,5 @@ def test_no_storm_splits_a_moot_or_accuses_who_is_honest(seed: int) -> None:
             moot.nodes[rng.choice(honest)].start()
     assert {moot.nodes[i].epoch for i in honest} == {1}
     same_roster(moot, but=tuple(liars))
-    accused = {each.one.member for i in honest for _, each in moot.nodes[i].chronicle.evidence()}
+    accused = {each.one.member for i in honest for _, each in moot.nodes[i].history.evidence()}
     assert accused <= {*liars}

@@ -47,7 +47,7 @@ class Proposal:
         return self.successor.tally(self.old, sorted(self.consents))
 
 
-class Chronicle:
+class RosterHistory:
     """One node's knowledge of the rosters of its moot; ``root`` is the one in its file.
 
     A command may make one beside a node that runs: the node finds what it stores (``look_again``).

@@ -18,7 +18,7 @@ from folkmoot.node.log import Journal
 from folkmoot.node.membership.identity import Identity
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.rosters.change import Change
-from folkmoot.node.rosters.chronicle import Chronicle, Heard, Proposal
+from folkmoot.node.rosters.history import Heard, Proposal, RosterHistory
 from folkmoot.node.session.statement import Quorum
 from folkmoot.node.transports.budget import Budgets
 from folkmoot.node.transports.transport import Transport
@@ -49,7 +49,7 @@ _REFUSED: Final = {
 _STATEMENT: Final = 120  # bytes of a signed statement, at the least
 
 
-class Following:
+class RosterExchange:
     """One node's part in how the rosters of its moot follow each other.
 
     It sends frames of its own (kinds 16 to 19) through ``transport``, which knows peers by fingerprint. It
@@ -58,10 +58,10 @@ class Following:
     """
 
     def __init__(
-        self, chronicle: Chronicle, transport: Transport[bytes], me: Identity, *, rng: random.Random,
+        self, history: RosterHistory, transport: Transport[bytes], me: Identity, *, rng: random.Random,
         log: Journal | None = None,
     ) -> None:  # fmt: skip
-        self.chronicle, self.transport = chronicle, transport
+        self.history, self.transport = history, transport
         self.counts = transport.counts
         self._me, self._rng = me, rng
         self._own = bytes.fromhex(me.fingerprint)
@@ -80,13 +80,13 @@ class Following:
     @property
     def rosters(self) -> Sequence[Roster]:
         """Those that this node has gone through, from the one in its file to the one in force."""
-        return self.chronicle.rosters
+        return self.history.rosters
 
     def start(self, changed: Callable[[], None]) -> None:
         """Begin to tell others. ``changed`` is called when a proposal, or the roster in force, is another."""
         self._changed = changed
-        self.chronicle.changed()
-        self.chronicle.refresh()
+        self.history.changed()
+        self.history.refresh()
         self._told = self._consents()
         self._take_up()
         self._go_on()
@@ -123,21 +123,21 @@ class Following:
         """Another process may have stored a proposal or a signature; called every second."""
         if self._changed is None:
             return
-        if self.chronicle.changed():
-            self.chronicle.refresh()
+        if self.history.changed():
+            self.history.refresh()
         self._go_on()
 
     # What arrives
 
     def _on_rosters(self, peer: bytes, message: Rosters) -> None:
         """Send a peer what it lacks; and what is held here, if it seems to hold more."""
-        old = self.chronicle.roster(message.previous)
+        old = self.history.roster(message.previous)
         if old is None:  # it is further on, or of another moot
             if self._strange.get(peer) != message.previous:
                 self._strange[peer] = message.previous
                 self._send(peer, self._held())
             return
-        if old is not self.chronicle.tip:
+        if old is not self.history.tip:
             self._send_followed(peer, old)
             return
         theirs = dict(message.proposals)
@@ -160,7 +160,7 @@ class Following:
         clock = self.transport.clock()
         if isinstance(message, Followed):
             agreed = Quorum(message.round, message.precommits)
-            heard = self.chronicle.hear_followed(
+            heard = self.history.hear_followed(
                 message.previous, message.content, message.consents, agreed, clock
             )
         else:
@@ -175,19 +175,19 @@ class Following:
     def _hear(self, peer: bytes, message: Proposed) -> Heard:
         """A successor, or consents to one; one that is not known here is asked for."""
         content = message.content
-        if not content and message.previous == self.chronicle.tip.moot:
-            held = (each.successor for each in self.chronicle.proposals)
+        if not content and message.previous == self.history.tip.moot:
+            held = (each.successor for each in self.history.proposals)
             content = next((each.content for each in held if each.name == message.name), b"")
             if not content:
                 self._ask(peer)
                 return "known"
-        return self.chronicle.hear(message.previous, content, message.consents)
+        return self.history.hear(message.previous, content, message.consents)
 
     def _on_agreeing(self, peer: bytes, message: Agreeing) -> None:
-        old = self.chronicle.roster(message.previous)
+        old = self.history.roster(message.previous)
         if old is None:
             self._send(peer, self._held())
-        elif old is not self.chronicle.tip:
+        elif old is not self.history.tip:
             self._send_followed(peer, old)
         elif self._change is not None:
             place = old.position(peer.hex())
@@ -200,7 +200,7 @@ class Following:
 
     def _take_up(self) -> None:
         """Take part in the agreement on what follows the roster in force, from what is stored of it."""
-        tip = self.chronicle.tip
+        tip = self.history.tip
         if self._about is not None:
             self._log("info", "roster in force", epoch=tip.epoch, moot=tip.digest, participants=len(tip))
         place = tip.position(self._me.fingerprint)
@@ -211,7 +211,7 @@ class Following:
         if place is not None:
             self._change = Change(
                 tip, place, self._me.key.sign, self._ready, delta=DELTA,
-                records=self.chronicle.journal(tip), now=self.transport.now(),
+                records=self.history.journal(tip), now=self.transport.now(),
             )  # fmt: skip
 
     def _is_recent(self, sent: tuple[float, float]) -> bool:
@@ -219,18 +219,16 @@ class Following:
 
     def _ready(self) -> list[bytes]:
         """The successors of the roster in force that are complete, those with the most consents first."""
-        if self._about is not self.chronicle.tip:
+        if self._about is not self.history.tip:
             return []
         return [each.successor.name for each in self._sorted() if each.standing.complete]
 
     def _sorted(self) -> list[Proposal]:
-        return sorted(
-            self.chronicle.proposals, key=lambda each: (-each.standing.counted, each.successor.name)
-        )
+        return sorted(self.history.proposals, key=lambda each: (-each.standing.counted, each.successor.name))
 
     def _go_on(self) -> None:
         """Do all that can be done now: agree, go over to what was agreed on, tell others what is new."""
-        while self._agree() or self._about is not self.chronicle.tip:  # or a peer knew what is in force
+        while self._agree() or self._about is not self.history.tip:  # or a peer knew what is in force
             self._take_up()
         before, self._told = self._told, self._consents()
         if before != self._told:
@@ -242,12 +240,12 @@ class Following:
     def _agree(self) -> bool:
         """One step of the agreement; whether another roster is in force after it."""
         change, old = self._change, self._about
-        if change is None or old is None or old is not self.chronicle.tip:
+        if change is None or old is None or old is not self.history.tip:
             return False
         change.wake(self.transport.now())
         outbox = change.take()
         try:
-            self.chronicle.append(old, outbox.records)
+            self.history.append(old, outbox.records)
         except BaseException:
             self._change = None  # what it says is not stored: it says nothing more until the next start
             raise
@@ -259,30 +257,30 @@ class Following:
         for place in change.evidence.keys() - self._accused:
             self._accused.add(place)
             evidence = change.evidence[place]
-            if self.chronicle.accuse(old, evidence, self.transport.clock()):
+            if self.history.accuse(old, evidence, self.transport.clock()):
                 self.counts["evidence"] += 1
                 against, what = old[place].name, what_of(evidence)
                 self._log("warning", "evidence", motion=old.digest, against=against, what=what)
         if change.decided is None:
             return False
-        self.chronicle.follow(change.decided, change.stage.quorum, self.transport.clock())
+        self.history.follow(change.decided, change.stage.quorum, self.transport.clock())
         return True
 
     def _consents(self) -> dict[bytes, set[int]]:
         """Who has consented to what; the roster in force stands in it without any."""
-        found = {each.successor.name: {*each.consents} for each in self.chronicle.proposals}
-        return found | {self.chronicle.tip.moot: set()}
+        found = {each.successor.name: {*each.consents} for each in self.history.proposals}
+        return found | {self.history.tip.moot: set()}
 
     # Telling others
 
     def _tell_new(self, before: dict[bytes, set[int]]) -> None:
         """All are told of a new roster and of what this node has signed; some, of what others have."""
-        old = self.chronicle.tip
+        old = self.history.tip
         if old.moot not in before:
-            for peer in self._others(*self.chronicle.rosters[-2:]):
+            for peer in self._others(*self.history.rosters[-2:]):
                 self._send(peer, self._held())
         place = old.position(self._me.fingerprint)
-        for proposal in self.chronicle.proposals:
+        for proposal in self.history.proposals:
             known = before.get(proposal.successor.name, set())
             new = {*proposal.consents} - known
             if place in new:
@@ -294,7 +292,7 @@ class Following:
 
     def _held(self) -> Rosters:
         told = [(each.successor.name, _bits(each)) for each in self._sorted()[:MOST_TOLD]]
-        return Rosters(self.chronicle.tip.moot, tuple(told))
+        return Rosters(self.history.tip.moot, tuple(told))
 
     def _proposed(self, proposal: Proposal, content: bytes, known: set[int]) -> Proposed:
         signed = tuple(each for each in sorted(proposal.consents.items()) if each[0] not in known)
@@ -319,7 +317,7 @@ class Following:
 
     def _send_followed(self, peer: bytes, old: Roster) -> None:
         """What has followed a roster, with all that shows it: nothing, if that was agreed on by 0.2."""
-        found = self.chronicle.after(old)
+        found = self.history.after(old)
         if found is not None and found.agreed is not None and self._may_send(peer, found.successor.name):
             self._send(
                 peer,
@@ -337,7 +335,7 @@ class Following:
                 self._send(peer, self._held())
             self._tell_later()
 
-        pause = BUSY if self.chronicle.proposals else QUIET
+        pause = BUSY if self.history.proposals else QUIET
         self.transport.later(self.transport.now() + pause * self._rng.uniform(0.5, 1.0), tell)
 
     def _wake_later(self) -> None:
@@ -353,7 +351,7 @@ class Following:
         return sorted(found - {self._own})
 
     def _some(self) -> list[bytes]:
-        others = self._others(self.chronicle.tip)
+        others = self._others(self.history.tip)
         return self._rng.sample(others, min(FANOUT, len(others)))
 
     def _send(self, peer: bytes, message: OfRosters) -> None:
