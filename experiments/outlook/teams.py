@@ -1,6 +1,6 @@
 """Hierarchies of Slush, exactly: the probability that teams, and then their delegates, end right.
 
-A level is a group of voters, each right, wrong or without a vote with given probabilities, that runs Slush
+A level is a group of voters, each right, wrong or without a vote with given probabilities. It runs Slush
 until all agree (``SlushChain`` with ``Others()``). Its verdict is a voter of the next level. Voters are
 independent of each other. So the law of a level is the law of how many are right and wrong, and the chain's
 absorption from there. Delegates are honest, and rounds enough for absorption.

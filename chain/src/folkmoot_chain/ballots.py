@@ -1,6 +1,6 @@
 """Ballots as bit planes, the limits of a motion, and the weighted plurality that is the chain's answer.
 
-Plane p of word w holds bit p of the labels of inputs 256 w to 256 w + 255, lowest bit first; the planes of a
+Plane p of word w holds bit p of the labels of inputs 256 w to 256 w + 255, lowest bit first. The planes of a
 word stand side by side. A code that is no label abstains.
 """
 

@@ -1,7 +1,7 @@
 """Transactions of one key: signed (EIP-1559), written down, handed in, waited for.
 
 A transaction is on disk before it is handed in. After a crash the same bytes are handed in again (the same
-nonce, so it cannot count twice) before anything new is sent: nothing is paid twice for a receipt not seen.
+nonce, so it cannot count twice) before anything new is sent. So nothing is paid twice for a receipt not seen.
 """
 
 from __future__ import annotations

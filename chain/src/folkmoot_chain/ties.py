@@ -1,7 +1,7 @@
 """Owners of addresses: a text that names an address and a node of a moot, signed by the keys of both.
 
-One signature would not do. With the node's alone its owner could take somebody else's record for its own;
-with the address's alone, anybody could hang a bad record on a node.
+One signature would not do. With the node's alone its owner could take somebody else's record for its own.
+With the address's alone, anybody could hang a bad record on a node.
 
 A node is known by its certificate (X.509, self-signed, of an Ed25519 key), whose SHA-256 is the fingerprint
 in the moot's roster. A tie carries the certificate, so that nothing else is needed to check it.

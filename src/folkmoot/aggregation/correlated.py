@@ -2,13 +2,13 @@
 
 Ten participants that always say the same are one witness, not ten. Groups are subtler: honest models agree
 because they are often right, or wrong on the same hard inputs. So votes are compared among inputs that are
-alike in difficulty: inputs are sorted by a score and cut into bins, and what counts is the agreement beyond
+alike in difficulty. Inputs are sorted by a score and cut into bins, and what counts is the agreement beyond
 that of two who vote at random within each bin,
 
     R_jk = sum over bins b and classes c of n_jk(b, c) - n_j(b, c) n_k(b, c) / n(b),
 
-scaled by sqrt(R_jj R_kk). Average linkage joins those that correlate. m members that correlate by rho are
-worth m / (1 + (m - 1) rho) independent ones (Kish's design effect), which is each member's share of a voice.
+scaled by sqrt(R_jj R_kk). Average linkage joins those that correlate. If m members correlate by rho, they are
+worth m / (1 + (m - 1) rho) independent ones (Kish's design effect), which they share alike.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _PER_BIN: Final = 50
 def groups(one_hot: Singles, copies: Ints, alike: Floats, score: Floats, side: Ints) -> tuple[Ints, Floats]:
     """(participant,): the group of each, and its share of a voice.
 
-    ``one_hot`` (participant, class, input) are the votes, ``copies`` numbers those whose votes are the same,
+    ``one_hot`` (participant, class, input) are the votes, ``copies`` numbers those whose votes are the same.
     ``alike`` (participant, participant) says on how many inputs two agree, ``score`` (class, input) how much
     speaks for each class. ``side`` is 1 for those that are believed,
-    -1 for those read backwards, 0 for the others: both sides explain the score, which makes them look alike,
+    -1 for those read backwards, 0 for the others. Both sides explain the score, which makes them look alike,
     so nobody is in a group with the other side.
     """
     _, first, place, sharing = np.unique(copies, return_index=True, return_inverse=True, return_counts=True)

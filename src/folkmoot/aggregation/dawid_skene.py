@@ -8,7 +8,7 @@ independently of the others:
     confusion[k, j, l]  ~  s + sum of posterior[i, j] over the i where k voted l (2.3)
     prior[j]            ~  s + sum_i posterior[i, j]                             (2.4)
 
-with s = 0 in the paper. Here s = 0.01, which makes it the posterior mode under Dirichlet(1 + s) priors: no
+with s = 0 in the paper. Here s = 0.01, which makes it the posterior mode under Dirichlet(1 + s) priors. No
 chance is ever 0, and one odd vote cannot veto all others. Here the truth of an input is also among its given
 answers. So memory and time follow the votes and not the square of the number of classes.
 

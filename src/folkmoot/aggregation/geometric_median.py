@@ -1,7 +1,7 @@
 """Geometric median: the point with the least sum of distances to all values.
 
 Weiszfeld's iteration (1937) with the step of Vardi and Zhang, "The multivariate L1-median and associated
-data depth" (2000), which goes on where the original divides by zero: at one of the values. Near a value it
+data depth" (2000). This goes on where the original divides by zero: at one of the values. Near a value it
 crawls, so a step of Newton's is taken wherever that lowers the sum more.
 """
 

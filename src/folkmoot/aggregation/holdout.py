@@ -1,8 +1,9 @@
 """A participant's knowledge of its own model from held-out rows: the posterior of its accuracy.
 
-With C classes a uniform prior over (right, wrong in one of C - 1 ways) is Beta(1, C - 1). r right answers of
-h make it Beta(1 + r, C - 1 + h - r). The confusion matrix has a Dirichlet posterior for every true class. Ten
-rows say nothing of most cells, so its prior is the matrix that the accuracy alone implies, worth C rows.
+With C classes a uniform prior over (right, wrong in one of C - 1 ways) is Beta(1, C - 1). Then r right
+answers of h make it Beta(1 + r, C - 1 + h - r). The confusion matrix has a Dirichlet posterior for every
+true class. Ten rows say nothing of most cells, so its prior is the matrix that the accuracy alone implies,
+worth C rows.
 """
 
 from __future__ import annotations

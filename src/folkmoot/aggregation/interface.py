@@ -1,6 +1,6 @@
 """Aggregations: pure functions from a table of votes, and other knowledge, to answers.
 
-A table holds what every participant said of every input: classes (integers, -1 where there is no vote), or
+A table holds the answers of participants to inputs: classes (integers, -1 where there is no vote), or
 probabilities or numbers (NaN where there is none). *Public* aggregations use the table alone, or what all
 know, so they give everybody the same answers. None of them knows a protocol.
 

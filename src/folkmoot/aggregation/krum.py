@@ -27,8 +27,9 @@ class Krum(Trimming):
     Parameters
     ----------
     liars : int, optional
-        The number of liars among the m values to withstand; 2 liars + 2 < m, so the neighbours of a value
-        hold an honest majority. Without it, the largest safe number that satisfies this, and 0 below m = 5.
+        The number of liars among the m values to withstand. It needs 2 liars + 2 < m, so the neighbours of a
+        value hold an honest majority. Without it, the largest safe number that satisfies this, and 0 below m
+        = 5.
 
     Examples
     --------

@@ -1,11 +1,11 @@
 """Ridge regression that starts from a plain vote: a linear rule that departs from it where rows ask for it.
 
 The score of a row is ``sum over bases of pull * base + x W``. Bases are votes that need no learning (the mean
-vote, or a model's), each pulled by one number that is not negative; W is shrunk towards 0. How strongly is
+vote, or a model's). Each is pulled by one number that is not negative. W is shrunk towards 0. How strongly is
 chosen by leaving out one part of the rows at a time. With Z = X V for the eigenvectors V of X'X, s its
 eigenvalues and H = Z_B diag(1 / (s + strength)) Z_B' for the rows B of a part, a rule without B misses them
 by (I - H)^-1 times what the rule with B misses. One decomposition so serves all parts and strengths.
-scikit-learn's RidgeCV does this for single rows only; here an input can be several (one per class, or per
+scikit-learn's RidgeCV does this for single rows only. Here an input can be several (one per class, or per
 output), which must be left out together, or an owner's.
 """
 

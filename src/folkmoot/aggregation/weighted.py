@@ -1,7 +1,7 @@
 """Weighted plurality: votes that count for more or less.
 
 S. Nitzan and J. Paroush, "Optimal decision rules in uncertain dichotomous choice situations", International
-Economic Review 23 (1982): for independent participants the best weights are the log-odds of their accuracies,
+Economic Review 23 (1982). For independent participants the best weights are the log-odds of their accuracies,
 which ``folkmoot.outcome.log_odds`` gives.
 """
 

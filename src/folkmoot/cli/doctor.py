@@ -25,8 +25,8 @@ def doctor(
 ) -> None:
     """Look for what is broken on this machine or at a node.
 
-    It looks at versions, extras, the compiler cache, clock and limits, and at all that a node needs.
-    --listen looks whether a node could listen there; it may be repeated. The exit code is 1 if something is
+    It looks at versions, extras, the compiler cache, clock and limits; --node adds that node.
+    --listen may be repeated; it looks whether a node could listen there. The exit code is 1 if something is
     broken.
     """
     from folkmoot.doctor.examining import examine

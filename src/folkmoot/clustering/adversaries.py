@@ -46,7 +46,7 @@ class PartitionAdversary(ABC):
 def views(
     partitions: Ints, adversaries: Mapping[int, PartitionAdversary], clusters: int | None, seed: int
 ) -> dict[int, MaliciousView]:
-    """What each malicious participant knows, by its number."""
+    """The knowledge of each malicious participant, by its number."""
     if not adversaries:
         return {}
     malicious = sorted(adversaries)

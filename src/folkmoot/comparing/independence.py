@@ -5,7 +5,7 @@ n votes whose errors correlate by rho are worth
     n / (1 + (n - 1) rho)
 
 independent ones. The mean of n such errors varies as much as that of so many independent ones (Kish, "Survey
-sampling", 1965). rho is the mean covariance of two errors divided by their mean variance.
+sampling", 1965). Here rho is the mean covariance of two errors divided by their mean variance.
 
 If the truth is not known, rho is the mean agreement beyond chance (Cohen's kappa, its numerators and
 denominators added up; of numbers their correlation). Participants that are right also agree, so the number is
@@ -50,7 +50,7 @@ class Independence:
         Whether it is the correlation of errors. Else it is of votes, and ``votes`` is a lower bound.
     groups : tuple of tuple of str
         Participants that give the same wrong answers. Two belong together if they agree on at least half of
-        the inputs on which one of them is wrong (without truth: departs from the answer).
+        the inputs on which one of them is wrong. (Without truth: departs from the answer.)
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Is joining worth it? Each group's own model beside the moot, on that group's inputs.
 
-Of the inputs on which the two differ (one is right, or nearer to the truth) the exact sign test tells whether
-so uneven a split would be chance. Of classes this is McNemar's test.
+On some inputs only one of the two is right, or one is nearer to the truth. The exact sign test tells
+whether their split would be chance. Of classes this is McNemar's test.
 """
 
 from __future__ import annotations

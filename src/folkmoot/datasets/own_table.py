@@ -86,8 +86,8 @@ def read_table(
     Raises
     ------
     ValueError
-        If a column is not there, the class or the owner of a row is missing, or each row or all rows have one
-        owner. The message names the file and the line.
+        If a column is not there, or the class or the owner of a row is missing. Or if each row or all rows
+        have one owner. The message names the file and the line.
 
     Warns
     -----

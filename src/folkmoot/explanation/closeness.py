@@ -1,6 +1,6 @@
 """Closeness: the number of first votes that, moved to the runner-up, would make the answer unlikely.
 
-Where ``theory.SlushChain`` applies, the probabilities are exact. Elsewhere runs are simulated.
+If ``theory.SlushChain`` applies, the probabilities are exact; otherwise runs are simulated.
 """
 
 from __future__ import annotations

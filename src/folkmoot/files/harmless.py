@@ -1,7 +1,7 @@
 """Types that a model file may hold unasked, and the values of their attributes.
 
-The types are an explicit list, never a module as a whole. skops itself knows scikit-learn's public
-estimators, numpy's arrays, scalars and random states, and the mathematical functions of numpy and scipy. The
+The types are an explicit list, never a module as a whole. The list of skops has scikit-learn's public
+estimators, numpy's arrays, scalars and random states, and mathematical functions of numpy and scipy. This
 list adds what ordinary fitted models hold besides. These are trees and their buffers, kernels, distances,
 losses, optimisers, and the few functions that select features or score. Types that run code by themselves
 (functions, methods, ``functools.partial``, ``PyFuncDistance``) are not in the list, and a refusal says so.

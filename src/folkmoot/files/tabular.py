@@ -1,6 +1,6 @@
 """Tables in files, one reader for all; the csv module splits cells, as pandas cannot tell lines of mistakes.
 
-A file is text in UTF-8 (with or without a byte order mark, gzipped or not) with commas, semicolons or tabs
+A file is text in UTF-8, with or without a byte order mark, gzipped or not. It has commas, semicolons or tabs
 between its cells, as in its first line. It may also be parquet, JSON lines with one record each, or a data
 frame in memory. Blank lines are skipped. If semicolons or tabs separate the cells, 3,14 is a number, as in
 spreadsheets of many countries; thousands separators are refused. Every message names the file and the line.

@@ -120,8 +120,8 @@ def read_votes(
     Raises
     ------
     ValueError
-        If a column is missing, a cell is empty, a worker votes twice on a task, nobody voted on any task of
-        the truth, or all labels are the same. The message names the file and the line.
+        If a column is missing, a cell is empty, or a worker votes twice on a task. Or if nobody voted on
+        any task of the truth, or all labels are the same. The message names the file and the line.
 
     Examples
     --------
@@ -285,8 +285,8 @@ def read_partitions(
     Raises
     ------
     ValueError
-        If a column is missing, a cell is empty, a participant names two clusters for an object, or nobody has
-        seen any object of the truth. The message names the file and the line.
+        If a column is missing, a cell is empty, or a participant names two clusters for an object. Or if
+        nobody has seen any object of the truth. The message names the file and the line.
 
     Examples
     --------

@@ -74,8 +74,8 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         ``voting="probabilities"``, ``Pool("log")``. Its fields can be searched over, as in
         ``aggregation__rows``. Default: ``Plurality()``, of probabilities ``Pool()``.
     voting : {"labels", "probabilities"}, default "labels"
-        What participants vote with: labels, or class probabilities. A model without ``predict_proba`` gives
-        its label the probability of its holdout accuracy.
+        Whether participants vote with labels or with class probabilities. A model without ``predict_proba``
+        gives its label the probability of its holdout accuracy.
     prefit : bool, default False
         Whether the models are fitted already, of any family. Rows given to ``fit`` then only measure them:
         they are the holdout, everybody's or by ``groups`` each one's own.
@@ -550,7 +550,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         sklearn.exceptions.NotFittedError
             If the estimator is not fitted.
         ValueError
-            If there are no rows of the participants (prefit models, or a moot read from a file), or the pool
+            If there are no rows of the participants (prefit models, or a moot read from a file). Or the pool
             is empty or has other columns.
 
         Examples

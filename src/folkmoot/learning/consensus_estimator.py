@@ -1,7 +1,7 @@
 """Base of the estimators: parameters by name, participants, their rows, fitting and asking.
 
 ``estimators`` may be a plain list, so names are made up where there are none. scikit-learn's own
-``_BaseComposition`` takes named pairs only, and changes models in place: in ``[model] * 3`` all three are one
+``_BaseComposition`` takes named pairs only, and changes models in place. In ``[model] * 3`` all three are one
 object, and a fitted model is the caller's.
 """
 

@@ -90,8 +90,8 @@ class Pool:
         """Let each fit a new model to its rows and what was agreed on, and keep the old one if it must.
 
         By participant: ``agreed`` are its answers for the pool, ``why_not`` what speaks against it from the
-        start, ``before`` the scores of its old model on its own rows, ``idle`` that of a model without
-        knowledge, ``footings`` what the answers rest on, ``shown`` how many rows it showed.
+        start. ``before`` are the scores of its old model on its own rows, ``idle`` that of a model without
+        knowledge. ``footings`` are what the answers rest on, ``shown`` how many rows it showed.
         """
         everyone = list(zip(self.tasks, self.participants, strict=True))
         asked = [
@@ -269,8 +269,8 @@ def speaks_against(
     test on the rows that change must not find it worse than the old model (at 0.2). Both flatter labels: the
     rows have chosen whose labels it learnt. So either half of them must come to the same labels for 80% of
     the pool. By the probabilities that it came to, the labels must be right on 6% more of the pool than what
-    its old model says, as a few rows cannot tell whether less is gained or lost; and on more of it than those
-    that count for the participant dispute, if they dispute more than 15% of its labels.
+    its old model says, as a few rows cannot tell whether less is gained or lost. They must be right on more
+    of it than those that count for the participant dispute, if they dispute more than 15% of its labels.
 
     ``before`` (row,): Scores of the old model on own unseen rows: right or not, or the squared error.
     ``after`` (row,): The same of the new one.

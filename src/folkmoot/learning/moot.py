@@ -472,7 +472,7 @@ class Moot(TransformerMixin, ConsensusEstimator):
         X : array-like, sparse matrix or data frame, shape (input, feature)
             The inputs.
         y : array-like, shape (input,), optional
-            What is right, for adversaries that must know it.
+            The truth, for adversaries that must know it.
         adversaries : int or mapping of str or int to Adversary or NumberAdversary, optional
             An experiment: how many lie (drawn by ``random_state``; classes always wrong, numbers far away),
             or which and how.
@@ -552,9 +552,9 @@ class Moot(TransformerMixin, ConsensusEstimator):
     def export(self, folder: str | PathLike[str]) -> list[Path]:
         """Write what each participant's node needs, in a folder of its own directly below ``folder``.
 
-        Each holds ``model.skops``; ``model.schema.toml`` with the names of its columns, if they have names;
-        ``holdout.npz`` with what its model said to rows that it had not seen, if it kept any; and
-        ``exported.toml`` with the names of these files and its labels, if it has labels.
+        Each holds ``model.skops`` and ``exported.toml``, with the names of its files and its labels.
+        ``model.schema.toml`` has the names of its columns, if they have names. ``holdout.npz`` has what its
+        model said to rows that it had not seen, if it kept any.
         ``folkmoot node init FOLDER/NAME`` makes a node of it, which finds all of that. The
         protocol and the aggregation are not exported.
 
@@ -571,8 +571,8 @@ class Moot(TransformerMixin, ConsensusEstimator):
         Raises
         ------
         ValueError
-            If a folder is there already, a participant sees only some columns and these have no names, a
-            model cannot be written, or models give several numbers for an input.
+            If a folder is there already, or a participant sees only some columns and these have no names.
+            Or if a model cannot be written, or models give several numbers for an input.
         """
         self._check_fitted()
         columns = [str(each) for each in getattr(self, "feature_names_in_", ())]

@@ -3,8 +3,8 @@
 Each hands in its probability of every class, for a pool of inputs and for check rows. These are labelled
 inputs of all participants, mixed into the pool, whose labels stay with their owners. Then each, by itself,
 
-1. weighs its peers by the probability that they give to the right class of its own check rows, beyond 1/C;
-   nobody has less than 0, copies share one voice, and those that agree with each other on the pool as they do
+1. weighs its peers by the probability that they give to the right class of its own check rows, beyond 1/C.
+   Nobody has less than 0, and copies share one voice. Those that agree with each other on the pool as they do
    not on check rows have none: they recognise check rows, and spare them (``changed``);
 2. moves these weights by ridge regression on its own rows, strongly shrunk;
 3. scales what comes of it until the classes of the pool are as frequent as among its own rows (Sinkhorn),
@@ -121,8 +121,8 @@ def agree_on_labels(
     """Let everybody come to labels for a pool of inputs.
 
     ``votes`` (participant, input, class): How likely each finds the classes of every input, as it would say
-    honestly; on its own check rows by models that have not seen them. All 0 for a participant that cannot
-    answer. ``pool`` (pool input,): Which of the inputs are to be labelled; the others are check rows.
+    honestly; on its own check rows by models that have not seen them. A participant that cannot answer has
+    all 0. ``pool`` (pool input,): Which of the inputs are to be labelled; the others are check rows.
     """
     heard_of = told if told is not None else np.asarray
     spoken = np.asarray if recipe.soft else _likeliest

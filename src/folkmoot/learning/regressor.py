@@ -223,7 +223,7 @@ class ConsensusRegressor(RegressorMixin, Moot):
         sklearn.exceptions.NotFittedError
             If the estimator is not fitted.
         ValueError
-            If there are no rows of the participants (prefit models, or a moot read from a file), or the pool
+            If there are no rows of the participants (prefit models, or a moot read from a file). Or the pool
             is empty or has other columns.
         """
         pool = self._pool(X_unlabelled, safe, progress)

@@ -1,7 +1,7 @@
 """Scores by scikit-learn's names of every way to answer in a report.
 
 A scorer asks an estimator. Here it is asked of answers that are known already: those of a line of the report,
-where an undecided input has the first of its level labels, or else a wrong one: it counts as wrong by any
+where an undecided input has the first of its level labels, or else a wrong one. It counts as wrong by any
 score, as it does in accuracy. The answer of ``predict`` there is that of the consensus alone.
 """
 

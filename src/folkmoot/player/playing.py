@@ -98,8 +98,8 @@ def play(
     Raises
     ------
     ValueError
-        If an outcome has no turns, the outcomes are not about the same inputs, there is not one image, row,
-        name or truth for each, or the file cannot be there.
+        If an outcome has no turns, or the outcomes are not about the same inputs. Or if there is not
+        one image, row, name or truth for each, or the file cannot be there.
 
     Examples
     --------

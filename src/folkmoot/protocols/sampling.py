@@ -125,7 +125,7 @@ def log_tail(population: int, k: int, counts: Bools, marked: Ints) -> Floats:
 def tails(population: int, k: int, counts: Bools, marked: Ints) -> Floats:
     """P(the number of marked nodes drawn is one that a row of ``counts`` allows): (row, marked).
 
-    What ``log_tail`` gives the logarithm of, by additions, multiplications and divisions alone: IEEE 754
+    What ``log_tail`` gives the logarithm of, by additions, multiplications and divisions alone. IEEE 754
     rounds these alike on every processor, unlike ``exp`` and ``log``. So runs drawn by such a table are the
     same on every machine. Each term follows from the one before, from the likeliest outwards.
     """

@@ -1,7 +1,7 @@
 """Restrictions that a process puts on itself before it reads a file of somebody else.
 
 Landlock takes away files, seccomp the system calls for network, processes and writing, resource limits bound
-memory and open files. Where the kernel lacks one of them the others still hold, and ``Confinement.missing``
+memory and open files. If the kernel lacks one of them the others still hold, and ``Confinement.missing``
 says which promise is not kept: no sandbox is reported that is not there.
 """
 

@@ -51,7 +51,7 @@ def exchange(
 ) -> bytes:
     """Send a frame, if any, and wait for the answer; both pipes must not block.
 
-    TooSlowError when time is over or the answer is no longer wanted, EOFError when the other end is gone,
+    TooSlowError when time is over or the answer is no longer wanted. EOFError when the other end is gone,
     ValueError when its answer is longer than ``most`` bytes.
     """
     end = time.monotonic() + seconds

@@ -6,7 +6,7 @@ With r the votes the majority needs and P(b) the law of the right first votes,
 
 where for even n a tie, b = n/2, adds P(b) (1/2 - B_b) instead. The coefficients of the binomial terms
 change sign once, from minus to plus. So for equal accuracies the difference has at most one zero in
-0 < p < 1 (variation diminishing of the Bernstein basis; the paper leaves this open). That zero is p_th.
+0 < p < 1. (The Bernstein basis diminishes variation; the paper leaves this open.) That zero is p_th.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Settings that an estimator has exported for a node (``exported.toml``), as far as a node takes them over.
 
 Somebody else may have written the file. So it may name files beside it and the labels of the model, and
-nothing else: no function to call, no type to allow, no path that leaves the folder.
+nothing else. It names no function to call, no type to allow, no path that leaves the folder.
 """
 
 from __future__ import annotations

@@ -87,8 +87,8 @@ def create(
     The folder may be new, but its parent must exist; its owner alone can read the files. ``listen`` is where
     the node waits for others, port 0 is any; ``addresses`` are where they reach it, by default the same.
     ``running`` has keys of ``RUNNING`` to write down, ``labels`` the moot's name of each label of the model.
-    ValueError if a setting is not what it must be, if the folder has a node already, if others cannot reach
-    the node by ``listen`` alone, or if an ``exported.toml`` in it holds what no estimator exports.
+    ValueError if a setting is not what it must be, or if the folder has a node already. Or if others cannot
+    reach the node by ``listen`` alone, or if an ``exported.toml`` in it holds what no estimator exports.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 - What this node has consented to itself it sends to all members; consents of others to some, at random.
 - ``Rosters`` says what is held: when a peer is reached, when it seems to hold more, and to some now and then.
-  Whoever gets it sends what is lacking: consents, successors, or what has followed an older roster.
+  Whoever gets it sends the consents, successors or newer rosters that are lacking.
 - Once enough have consented to a successor, the members' nodes agree on it (``change.py``), or on another one
   of which that is true, and go over to it.
 """

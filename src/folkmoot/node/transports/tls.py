@@ -1,7 +1,7 @@
 """Frames over TLS 1.3, both sides known by the exact certificate in the roster.
 
 TLS is driven here directly (``ssl.MemoryBIO``) rather than through asyncio's own layer. A connection is so
-small (asyncio's holds a buffer of 256 KiB for each), a peer can be refused before a byte of its frames is
+small (asyncio's holds a buffer of 256 KiB for each). A peer can be refused before a byte of its frames is
 looked at, and a frame costs less. The effect of an untrusted socket is bounded at every stage:
 
 - before the handshake is done: so many such connections, 64 KiB each, five seconds;

@@ -1,7 +1,7 @@
 """Messages between nodes besides the frames of a session: greetings, motions, their inputs, and rosters.
 
 Messages are msgpack arrays with a number in front. msgspec refuses what is not exactly one of them. A frame
-says in its second byte what it is, and those about a motion name it next: ``kind_of`` and ``motion_in`` look
+says in its second byte what it is. Those about a motion name it next: ``kind_of`` and ``motion_in`` look
 there, so that nothing has to be parsed of what is not wanted. 0 to 4 are frames of a session, 10 to 14
 messages about motions, 16 to 19 are about rosters, 20 is a greeting.
 """
@@ -95,7 +95,7 @@ class Knows(Message, frozen=True, gc=False, tag=14):
 class Rosters(Message, frozen=True, gc=False, tag=16):
     """The roster that is in force at the sender, and who has consented to what is to follow it.
 
-    Of each proposal its name, and a bit for every place of the roster: place i is bit i % 8 of byte i // 8.
+    Of each proposal its name, and a bit for every place of the roster. Place i is bit i % 8 of byte i // 8.
     """
 
     previous: Digest

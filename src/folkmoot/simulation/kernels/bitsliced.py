@@ -4,8 +4,8 @@ A real query carries a participant's votes on all inputs, so one schedule serves
 ``state`` holds bit m of the inputs' classes at position i. The k answers of a query are added up by
 carry-save adders, bit-plane by bit-plane, and compared with the threshold without leaving the words.
 
-Marginals are exact. So that inputs do not all owe their fate to the same lucky askers, participants
-are permuted over the positions anew for each input, where all ask alike. The variance of an ensemble's
+Marginals are exact. Where all ask alike, participants are permuted over the positions anew for each input. So
+inputs do not all owe their fate to the same lucky askers. The variance of an ensemble's
 accuracy is then nearly that of independent schedules (docs/simulation.md has the figures). The schedule is
 drawn as in the explicit kernel with ``shared``.
 """

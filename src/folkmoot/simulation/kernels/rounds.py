@@ -47,8 +47,8 @@ def observation(sees: int, die: np.uint64, asker: int, held: Array, followed: in
 def which_rows(offset: Array) -> np.uint64:
     """A mask for indices into ``offset``: 0 where all have the first row of chances, else all ones.
 
-    In a large network every look-up of a node's own row is a cache miss (measured with a million nodes: a
-    query takes three times as long). So where all ask alike the first one's is looked up for all.
+    In a large network every look-up of a node's own row is a cache miss. (With a million nodes a query
+    takes three times as long.) So where all ask alike the first one's is looked up for all.
     """
     for row in offset:
         if row != offset[0]:

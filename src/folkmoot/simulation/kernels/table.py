@@ -1,7 +1,7 @@
 """The table kernel: deliberation on the complete graph, one table look-up and one random word per query.
 
-If x of the N peers that can be asked hold class c, the chance that c wins a query of k depends on x and
-alpha only. So the k draws need not be made: a uniform word is compared with
+Let x of the N peers that can be asked hold class c. Then the chance that c wins a query of k depends on x
+and alpha only. So the k draws need not be made: a uniform word is compared with
 the tabulated chances, exactly in law. Byzantine participants with fixed answers are part of the counts.
 
 It interprets any machine; ``flip.py`` is faster where a state has one move only. Every job has its own
