@@ -243,7 +243,7 @@ def _reason(worst: Compared) -> str:
             "honest alone, and a faulty participant was silent in the talk"
         )
     if worst.rule in ("pool-log", "pool-mean", "pool-all") and worst.liars:
-        return "by default nothing is dropped: Pool(trim=) is for liars"
+        return "liars are sure of their labels: weights by distance take most of that back, and not all"
     if worst.what == ERROR and worst.liars:
         return (
             "a liar hands in one number that all use; in 0.2 it said another to each in each round, so that "

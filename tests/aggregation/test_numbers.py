@@ -1,12 +1,13 @@
 """Peer review of numbers in a world whose truth is known: biased, noisy and useless peers, and liars."""
 
+import statistics
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from folkmoot.aggregation import Known, PeerReview, Rows
-from folkmoot.aggregation.numbers import NumberPanel, moved
+from folkmoot.aggregation.numbers import NumberPanel, moved, weighted_middle
 from folkmoot.aggregation.panel import PUBLIC
 from folkmoot.arrays import Floats, Ints
 
@@ -142,6 +143,22 @@ def test_moved_is_that_of_a_loop() -> None:
                 np.nan if np.isnan(values[j, column]) else min(max(values[j, column], there[2]), there[-3])
             )
             np.testing.assert_equal(found[j, column], wanted)
+
+
+def test_a_weighted_middle_is_that_of_a_loop_and_stays_in_the_honest_range() -> None:
+    rng = np.random.default_rng(5)
+    values, weights = rng.normal(size=(7, 20, 1)), rng.random(7)
+    values[:2, 10:] = 1e6
+    found = weighted_middle(values, weights, 2)[:, 0]
+    for i in range(20):
+        said = values[:, i, 0].tolist()
+        middle = statistics.median(said)
+        usual = statistics.median(abs(each - middle) for each in said)
+        counts = [w / (1 + ((v - middle) / usual) ** 2) for w, v in zip(weights.tolist(), said, strict=True)]
+        mean = sum(c * v for c, v in zip(counts, said, strict=True)) / sum(counts)
+        assert found[i] == pytest.approx(min(max(mean, sorted(said)[2]), sorted(said)[-3]))
+    honest = values[2:, 10:, 0]
+    assert ((honest.min(axis=0) <= found[10:]) & (found[10:] <= honest.max(axis=0))).all()
 
 
 def test_public_rows_teach_everybody() -> None:
