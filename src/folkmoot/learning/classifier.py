@@ -41,7 +41,7 @@ from folkmoot.learning.own_site import answers_of_sites
 from folkmoot.learning.participants import (
     Participant,
     Task,
-    tell,
+    warn_about,
 )
 from folkmoot.learning.snow_rounds import SnowRounds
 from folkmoot.learning.tables import check_inputs, is_missing
@@ -181,7 +181,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         self._check_abstaining()
         if self._soft:
             unsure = [p.name for p in self.participants_ if not (p.constant or has_probabilities(p))]
-            tell(unsure, "the model has no predict_proba, so its label is handed in instead")
+            warn_about(unsure, "the model has no predict_proba, so its label is handed in instead")
         self._rounds().warn_if_scaled()  # raises for a protocol that these participants cannot follow
 
     def learn_truth(self, X: Any, y: Any) -> Self:

@@ -19,7 +19,7 @@ from folkmoot.clustering.clustering import Clustering, ClusteringWarning
 from folkmoot.clustering.consensus_partitions import check_clusters
 from folkmoot.clustering.partitions import UNSEEN
 from folkmoot.learning.consensus_estimator import ConsensusEstimator
-from folkmoot.learning.participants import Participant, Task, first_sentence, fitted_clone, tell
+from folkmoot.learning.participants import Participant, Task, first_sentence, fitted_clone, warn_about
 from folkmoot.learning.tables import check_inputs, rows_in, rows_of
 
 _NOBODY: Ints = np.empty(0, dtype=np.int64)
@@ -201,11 +201,11 @@ class ConsensusClusterer(ClusterMixin, ConsensusEstimator):
     def _agree(self, said: list[Any], rows: int) -> None:
         faults = {i: each for i, each in enumerate(said) if isinstance(each, str)}
         silent = [i for i, each in enumerate(said) if i not in faults and (each < 0).all()]
-        tell(
+        warn_about(
             [f"{self.participants_[i].name} ({fault})" for i, fault in faults.items()],
             "cannot place the rows, so the others go on without",
         )
-        tell(
+        warn_about(
             [self.participants_[i].name for i in silent],
             "put no row into a cluster; the others go on without",
         )

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from folkmoot import checks
 from folkmoot.arrays import Array, Ints, Progress
-from folkmoot.learning.participants import Participant, Task, stratified_shards, tell
+from folkmoot.learning.participants import Participant, Task, stratified_shards, warn_about
 from folkmoot.learning.tables import (
     check_columns,
     check_inputs,
@@ -347,13 +347,15 @@ class ConsensusEstimator(BaseEstimator):
         self, fit: Callable[[Task], Participant], tasks: Sequence[Task], progress: Progress | None
     ) -> list[Participant]:
         done: list[Participant] = self._everybody(fit, [(task,) for task in tasks], progress)
-        tell(
+        warn_about(
             [p.name for p in done if p.constant],
             "rows of one class only, so this participant always answers that class",
         )
-        tell([p.name for p in done if not p.weighted], "the model takes no sample_weight; fitted without")
-        tell([f"{p.name} ({p.fault})" for p in done if p.fault], "cannot predict its held-out rows")
-        tell(
+        warn_about(
+            [p.name for p in done if not p.weighted], "the model takes no sample_weight; fitted without"
+        )
+        warn_about([f"{p.name} ({p.fault})" for p in done if p.fault], "cannot predict its held-out rows")
+        warn_about(
             [f"{p.name} ({p.unrefitted})" for p in done if p.unrefitted],
             "goes on with the model that has not seen its held-out rows",
         )

@@ -15,7 +15,7 @@ from sklearn.utils.validation import column_or_1d
 
 from folkmoot.aggregation.rule import LARGEST
 from folkmoot.arrays import Array, Bools, Floats, Ints
-from folkmoot.learning.participants import Participant, first_sentence, tell
+from folkmoot.learning.participants import Participant, first_sentence, warn_about
 from folkmoot.learning.tables import columns_of, is_missing, rows_in
 from folkmoot.votes import NO_VOTE, Votes
 
@@ -44,7 +44,7 @@ def known_classes(participants: list[Participant]) -> Array | None:
         for name, classes in there
         if not any(np.isin(classes, other).any() for who, other in there if who != name)
     ]
-    tell(alone if len(there) > 1 else [], "knows none of the classes that the others know")
+    warn_about(alone if len(there) > 1 else [], "knows none of the classes that the others know")
     return np.unique(np.concatenate([classes for _, classes in there]))
 
 
@@ -182,7 +182,7 @@ def labels_cast(answers: Sequence[Array | str], labels: Array, names: Sequence[s
         if not isinstance(each, str) and (found == NO_VOTE).any() and _names_others(each, found):
             strange.append(names[i])
     _tell_faults(faults, names)
-    tell(strange, _STRANGE)
+    warn_about(strange, _STRANGE)
     return FirstVotes(votes, faults, X)
 
 
@@ -254,7 +254,7 @@ def numbers_cast(
 
 
 def _tell_faults(faults: dict[int, str], names: Sequence[str]) -> None:
-    tell([f"{names[i]} ({fault})" for i, fault in faults.items()], _FAILED)
+    warn_about([f"{names[i]} ({fault})" for i, fault in faults.items()], _FAILED)
 
 
 def say_chances(participant: Participant, X: Any, classes: Array) -> Array | str:

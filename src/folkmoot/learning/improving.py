@@ -31,7 +31,7 @@ from folkmoot.learning.participants import (
     first_sentence,
     learnt_on,
     measured,
-    tell,
+    warn_about,
 )
 from folkmoot.learning.pseudo_labels import FIRM, Footing, OwnRows, agree_on_labels
 from folkmoot.learning.tables import rows_in, rows_of, stacked
@@ -107,7 +107,7 @@ class Pool:
             became = None if done.scores is None else metric.score(done.scores)
             changes.append(ModelChange(old.name, len(task.y), shown[i], score, became, why, old.model))
             people.append(done.participant if why is None else old)
-        tell([f"{each.name} ({each.why})" for each in changes if each.why], "keeps its old model")
+        warn_about([f"{each.name} ({each.why})" for each in changes if each.why], "keeps its old model")
         return Improved(people, Improvement(tuple(changes), agreed.shape[1], agreed, metric is ERROR))
 
 
@@ -181,7 +181,7 @@ def _handed_in(
     faults = {i: each for i, each in enumerate(given) if isinstance(each, str)}
     if len(faults) == len(given):
         raise ValueError(f"no participant can answer; the first, {names[0]!r}, says {faults[0]}")
-    tell([f"{names[i]} ({why})" for i, why in faults.items()], "predict_proba failed")
+    warn_about([f"{names[i]} ({why})" for i, why in faults.items()], "predict_proba failed")
     votes = np.zeros((len(names), rows_in(asked), len(classes)))
     for i, each in enumerate(given):
         own = unseen[i]

@@ -47,7 +47,7 @@ from folkmoot.learning.participants import (
     held_out_rows,
     measured,
     some_rows,
-    tell,
+    warn_about,
 )
 from folkmoot.learning.tables import check_inputs, group_column, refuse_name, rows_of
 from folkmoot.outcome import Outcome
@@ -278,7 +278,7 @@ class Moot(TransformerMixin, ConsensusEstimator):
             measured(participant, rows_of(X, own), y[own])
             for participant, own in zip(self.participants_, rows, strict=True)
         ]
-        tell([p.name for p in self.participants_ if p.fault], "cannot predict the rows given to fit")
+        warn_about([p.name for p in self.participants_ if p.fault], "cannot predict the rows given to fit")
         self._own_rows = [
             Task(
                 each.name, each.model, each.columns, rows_of(X, own), y[own], None, own[:0], None,

@@ -363,7 +363,7 @@ def check_holdout(holdout: object) -> float:
     return share
 
 
-def tell(participants: Sequence[str], what: str) -> None:
+def warn_about(participants: Sequence[str], what: str) -> None:
     """One warning about some participants, by name."""
     if participants:
         some = ", ".join(map(repr, participants[:5]))

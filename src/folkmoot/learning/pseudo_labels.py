@@ -1,14 +1,14 @@
 """Labels that participants agree on for unlabelled inputs, to fit their own models to (docs/improve.md).
 
-Each hands in its probability of every class, for a pool of inputs and for check rows. These are labelled
+Each hands in its probability of every class, for a pool of inputs and for validation rows. These are labelled
 inputs of all participants, mixed into the pool, whose labels stay with their owners. Then each, by itself,
 
-1. weighs its peers by the probability that they give to the right class of its own check rows, beyond 1/C.
+1. weighs its peers by the probability that they give to the right class of its validation rows, beyond 1/C.
    Nobody has less than 0, and copies share one voice. Those that agree with each other on the pool as they do
-   not on check rows have none: they recognise check rows, and spare them (``changed``);
+   not on validation rows have none: they recognise validation rows, and spare them (``changed``);
 2. moves these weights by ridge regression on its own rows, strongly shrunk;
 3. scales what comes of it until the classes of the pool are as frequent as among its own rows (Sinkhorn),
-   unless fewer of its own check rows are then right;
+   unless fewer of its own validation rows are then right;
 4. announces that, reviews in the same way what all have announced, and announces again;
 5. takes the mean of what it then hears, by the weights of the second review.
 
@@ -99,7 +99,7 @@ class AgreedLabels:
     weights: Floats  # (participant, participant): the final weight of everybody's answer for each participant
     why_not: tuple[str | None, ...]  # for each participant why it has no view; None if it has one
     # For each participant what its labels rest on, as ``speaks_against`` takes it: the share of them that
-    # it would also come to by half of its check rows, the lower of the two halves; the share that others
+    # it would also come to by half of its validation rows, the lower of the two halves; the share that others
     # announced last, by what they count for; and how much more of the pool they get right than its own
     # first votes, as ``chances`` have it. None if nobody asked.
     footings: tuple[Footing, ...] | None = None
@@ -121,8 +121,8 @@ def agree_on_labels(
     """Let everybody come to labels for a pool of inputs.
 
     ``votes`` (participant, input, class): How likely each finds the classes of every input, as it would say
-    honestly; on its own check rows by models that have not seen them. A participant that cannot answer has
-    all 0. ``pool`` (pool input,): Which of the inputs are to be labelled; the others are check rows.
+    honestly; on its validation rows by models that have not seen them. A participant that cannot answer has
+    all 0. ``pool`` (pool input,): Which of the inputs are to be labelled; the others are validation rows.
     """
     heard_of = told if told is not None else np.asarray
     spoken = np.asarray if recipe.soft else _likeliest
@@ -197,10 +197,10 @@ def _heeded(weights: Floats, deaf: Bools, own: int) -> Floats:
 
 
 def _deaf(heard: Floats, held: Floats, who: Ints, pool: Ints, odd: Bools, *, announced: bool) -> Bools:
-    """(view, participant): whom each does not hear, because it spares check rows.
+    """(view, participant): whom each does not hear, because it spares validation rows.
 
     The odd, unless one is odd oneself; and in what is announced also those that say what one holds half as
-    often on the pool as on check rows, or less.
+    often on the pool as on validation rows, or less.
     """
     deaf = odd[None, :] & ~odd[who, None]
     rows = np.setdiff1d(np.arange(heard.shape[1]), pool)
@@ -216,7 +216,7 @@ def _deaf(heard: Floats, held: Floats, who: Ints, pool: Ints, odd: Bools, *, ann
 
 
 def _sparing(votes: Floats, pool: Ints) -> Bools:
-    """(participant,): who answers or announces the pool unlike check rows; nobody if inputs are few."""
+    """(participant,): who answers or announces the pool unlike validation rows; nobody if inputs are few."""
     rows = np.setdiff1d(np.arange(votes.shape[1]), pool)
     named = _named(votes)
     odd = changed(named[:, rows], named[:, pool]) if len(rows) >= _LEAST_SHOWN else None
@@ -250,7 +250,7 @@ def talked(heard: Floats, held: Floats, weights: Floats, own: int) -> Floats:
 class ReviewedPeers:
     """One participant's result from the answers that it hears."""
 
-    answers: Floats  # (input, class): chances; on its own check rows by rules that had not seen the row
+    answers: Floats  # (input, class): chances; on its own validation rows by rules that had not seen the row
     weights: Floats  # (participant,): what each one's answer counts for, never below 0
     why_not: str | None  # why it has no view, and stays with its own answers
 
@@ -284,7 +284,7 @@ def blocks_of(answers: Floats) -> Floats:
 def review(
     blocks: Floats, held: Floats, own: int, rows: OwnRows, pool: Ints, voice: Floats, recipe: Recipe
 ) -> ReviewedPeers:
-    """Weigh everybody's answers by what one's own check rows say of them, and answer every input by that.
+    """Weigh everybody's answers by what one's validation rows say of them, and answer every input by that.
 
     ``blocks`` (input, class, participant) are what is heard of everybody and one's own honest answers, less
     1/C; ``held`` (input, class) are one's own answers, and ``voice`` says how much of a voice each has.
@@ -321,7 +321,7 @@ def review(
 
 
 def _right(chances: Floats, rows: OwnRows) -> int:
-    """How many of one's own check rows are answered right."""
+    """How many of one's own validation rows are answered right."""
     return int((chances[rows.places].argmax(axis=1) == rows.labels).sum())
 
 
