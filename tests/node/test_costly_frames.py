@@ -16,7 +16,7 @@ import pytest
 
 from folkmoot.node.ballots import Ballots
 from folkmoot.node.review import ballots_of
-from folkmoot.node.session.frames import MOST_BYTES, MOST_PARTS, Body, Reveal, Told, encoded, split
+from folkmoot.node.session.frames import MOST_BYTES, MOST_PARTS, Body, Reveal, Told, encoded, read, split
 from folkmoot.node.session.header import Header, motion_of
 from folkmoot.node.session.motion import Motion
 from folkmoot.node.session.sets import Commitments, most_bytes, value_of
@@ -91,6 +91,18 @@ def test_a_frame_of_statements_costs_a_bounded_number_of_signatures(
             assert verified <= 3, "of two values for one slot no more than these are of use"
 
 
+def test_a_frame_of_very_many_parts_is_refused_before_it_is_parsed() -> None:
+    """A megabyte of empty sets would be fourteen in memory."""
+    frame = encoded(Told(NAME, bodies=(Body(0, 0, b""),) * 200_000))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="length"):
+            read(frame)
+        assert tracemalloc.get_traced_memory()[1] < 50_000
+    finally:
+        tracemalloc.stop()
+
+
 @pytest.mark.parametrize("part", ["said", "bodies", "reveals"])
 def test_a_frame_of_more_parts_is_refused_before_any_of_them_is_looked_at(
     monkeypatch: pytest.MonkeyPatch, part: str
@@ -102,7 +114,7 @@ def test_a_frame_of_more_parts_is_refused_before_any_of_them_is_looked_at(
         "reveals": Reveal(0, 1, bytes(32), b""),
     }
     told = replace_part(Told(NAME), part, (one[part],) * (MOST_PARTS + 1))
-    with pytest.raises(ValueError, match=f"at most {MOST_PARTS}"):
+    with pytest.raises(ValueError, match=f"length <= {MOST_PARTS}"):
         costs.of(told)
     assert (costs.verified, costs.parsed) == (0, 0)
     with suppress(ValueError):  # a forged statement is reason enough, too

@@ -16,7 +16,7 @@ MOST_BYTES: Final = 1 << 20  # of a frame
 MOST_VOTES: Final = 3 << 18  # bytes of the votes of a member
 _FULL: Final = 1 << 17  # bytes after which a reply goes on in another frame
 _AROUND: Final = 160  # bytes of a part beside its bulk, about
-MOST_PARTS: Final = 256  # of a kind in a frame: each may cost a signature, and all others wait meanwhile
+MOST_PARTS: Final = 256  # of a frame: each may cost a signature, and all others wait meanwhile
 MARK: Final = 8  # bytes
 
 Votes: TypeAlias = Annotated[bytes, msgspec.Meta(max_length=MOST_VOTES)]
@@ -52,9 +52,9 @@ class Told(_Frame, frozen=True, tag=0):
     """Statements, sets and reveals of a motion."""
 
     motion: Digest
-    said: tuple[Said, ...] = ()
-    bodies: tuple[Body, ...] = ()
-    reveals: tuple[Reveal, ...] = ()
+    said: Annotated[tuple[Said, ...], msgspec.Meta(max_length=MOST_PARTS)] = ()
+    bodies: Annotated[tuple[Body, ...], msgspec.Meta(max_length=MOST_PARTS)] = ()
+    reveals: Annotated[tuple[Reveal, ...], msgspec.Meta(max_length=MOST_PARTS)] = ()
 
 
 class Have(_Frame, frozen=True, tag=1):
@@ -94,10 +94,22 @@ class Secret(_Frame, frozen=True, tag=2):
     votes: Votes
 
 
+class _Record(_Frame, frozen=True, tag=0):
+    """``Told`` in a journal: what a member needs after a crash, however much it is.
+
+    The limits of ``Told`` are part of its type: a frame of too many parts is refused before it is parsed.
+    """
+
+    motion: Digest
+    said: tuple[Said, ...] = ()
+    bodies: tuple[Body, ...] = ()
+    reveals: tuple[Reveal, ...] = ()
+
+
 _ENCODER: Final = msgspec.msgpack.Encoder()
 Frame: TypeAlias = Told | Have | Ask | Answer
 _WIRE: Final = msgspec.msgpack.Decoder(Frame)
-_STORED: Final = msgspec.msgpack.Decoder(Told | Secret)
+_STORED: Final = msgspec.msgpack.Decoder(_Record | Secret)
 
 
 def encoded(frame: Frame | Secret) -> bytes:
@@ -110,15 +122,15 @@ def read(frame: bytes) -> Frame:
     if len(frame) > MOST_BYTES:
         raise ValueError(f"a frame must have at most {MOST_BYTES:,} bytes: got {len(frame):,}")
     found: Frame = _WIRE.decode(frame)
-    if isinstance(found, Told) and max(map(len, (found.said, found.bodies, found.reveals))) > MOST_PARTS:
-        raise ValueError(f"a frame must have at most {MOST_PARTS} statements, sets and reveals each")
     return found
 
 
 def read_stored(record: bytes) -> Told | Secret:
-    """The frame that was written into the journal, however long."""
-    found: Told | Secret = _STORED.decode(record)
-    return found
+    """The frame that was written into the journal."""
+    found: _Record | Secret = _STORED.decode(record)
+    if isinstance(found, Secret):
+        return found
+    return Told(found.motion, found.said, found.bodies, found.reveals)
 
 
 def read_exactly(decoder: msgspec.msgpack.Decoder[Read], data: bytes, what: str) -> Read:
