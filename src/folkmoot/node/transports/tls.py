@@ -80,8 +80,8 @@ class Connection(asyncio.Protocol):
         self._secure = False
         self._early = 0  # bytes before the handshake was done
         self._buffer = bytearray()
-        self._budget = Budget(limits.rate, limits.burst)  # its own until we know whose it is
-        self._processor = Budget(limits.processor, limits.processor_burst)
+        self._budget: Budget  # of the peer, over all connections; no frame is read before it is known
+        self._processor: Budget
         self._cpu = hub.cpu
         self._throttled = False
         self._hear: Callable[[bytes, bytes], None]  # once it is known whom
