@@ -62,6 +62,7 @@ nitpicky = True
 intersphinx_mapping = outside.mapping()
 nitpick_ignore = [(role, name) for _, role, name, page in outside.names() if page == "-"]
 copybutton_prompt_text = "$ "  # only what is typed is copied
+copybutton_selector = "div:not(.output) > div.highlight pre"
 
 # ---- pages and notebooks -----------------------------------------------------------------------
 

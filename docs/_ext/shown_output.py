@@ -1,6 +1,6 @@
 """What a block of Python prints stands below it without a copy button.
 
-The selector of sphinx-copybutton, which myst-nb sets, leaves out what has the class ``output``.
+``copybutton_selector`` in conf.py leaves out what has the class ``output``, as cells of notebooks have.
 """
 
 from __future__ import annotations
