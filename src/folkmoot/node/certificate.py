@@ -178,7 +178,7 @@ def verify(data: bytes, roster: Roster, *, answer: bytes | None = None) -> Outco
         )
     polls, before = [], NIL
     for number, proof in enumerate(found.polls):
-        place = _Where(motion, header, number, before, members, roster)
+        place = _PollCheck(motion, header, number, before, members, roster)
         poll, before = place.poll(proof)
         polls.append(poll)
     if answer is None:
@@ -231,7 +231,7 @@ def _asked(found: Certificate, roster: Roster) -> tuple[bytes, Header]:
 
 
 @dataclass(frozen=True)
-class _Where:
+class _PollCheck:
     """A poll of a motion, and what its votes are checked by."""
 
     motion: bytes

@@ -576,13 +576,9 @@ def _field(value: Any) -> Any:
 def _rows(X: Any) -> list[list[float | None]]:
     rows = X.tolist() if hasattr(X, "tolist") else X
     try:
-        found = [[_number(value) for value in row] for row in rows]
+        found = [[None if value is None else float(value) for value in row] for row in rows]
     except (TypeError, ValueError):
         raise ValueError("X must hold rows of numbers, such as [[1.0, 2.0], [3.0, 4.0]]") from None
     if any(value in (math.inf, -math.inf) for row in found for value in row):
         raise ValueError("X must not hold infinite numbers: JSON has none")
-    return found
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None or (number := float(value)) != number else number
+    return [[value if value == value else None for value in row] for row in found]  # NaN is missing

@@ -7,7 +7,7 @@ that member only, so a node tells its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -60,20 +60,18 @@ class Why(msgspec.Struct, frozen=True):
         return "\n".join([f"input {self.input}: {_said(self.decision, 'undecided')}", *self._sentences()])
 
     def _sentences(self) -> list[str]:
+        final = any(each.final is not None for each in self.voters)
+        many = sum(each.first is not None or each.final is not None for each in self.voters)
         if self.decision is None:
             sentences = [f"There is no decision: {self.undecided}."]
         elif self.answers == "numbers":
-            sentences = [
-                f"It is the {self.rule} of {_of(self.voters, 'final')} votes; {self.faults} may lie."
-            ]
+            sentences = [f"It is the {self.rule} of {many} votes; {self.faults} may lie."]
         else:
-            polled = "final" if any(each.final is not None for each in self.voters) else "first"
             when = "chosen it" if self.answers == "text" else "voted for it at first"
             sentences = [
-                f"It was decided by {self.rule} of {_of(self.voters, polled)} {polled} votes; "
+                f"It was decided by {self.rule} of {many} {'final' if final else 'first'} votes; "
                 f"{self.least} must have {when}."
             ]
-        final = any(each.final is not None for each in self.voters)
         lines = [
             [each.name, _said(each.first), *([_said(each.final)] if final else []), *self._more(each)]
             for each in self.voters
@@ -145,11 +143,6 @@ def _note(account: Account, name: str) -> str:
         account.refused.get(name, ""): name in account.refused and name not in account.abstained,
     }
     return "; ".join(note for note, holds in notes.items() if holds)
-
-
-def _of(voters: Sequence[Voter], poll: Literal["first", "final"] | str) -> int:
-    said = [each.final if poll == "final" and each.final is not None else each.first for each in voters]
-    return sum(each is not None for each in said)
 
 
 def _said(vote: Vote, none: str = "-") -> str:

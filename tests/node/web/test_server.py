@@ -175,6 +175,8 @@ def test_on_tcp_a_token_is_needed_but_for_health_the_page_and_the_description(tm
             code, headers, body = await talk(server, "PUT /v2/status HTTP/1.1", may_ask)
             assert (code, headers["allow"]) == (405, "GET, HEAD") or headers["allow"] == "HEAD, GET"
             assert headers["content-type"] == "application/problem+json"
+            _, both, _ = await talk(server, "PUT /v2/motions HTTP/1.1", may_ask)
+            assert set(both["allow"].split(", ")) == {"GET", "HEAD", "POST"}
             assert "/openapi.json lists what is" in json.loads(body)["detail"]
             assert headers["cache-control"] == "no-store"
             played.away = {"member-01", "member-02"}

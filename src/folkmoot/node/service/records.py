@@ -7,6 +7,7 @@ record, under the newest one. A proven liar counts for nothing.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
@@ -104,16 +105,15 @@ MOST_KNOWN: Final = 500
 def read_records(storage: Storage) -> dict[str, Record]:
     """Of every participant that voted where the truth is known, by fingerprint."""
     renewals = Renewals(storage)
-    right: dict[str, int] = {}
-    voted: dict[str, int] = {}
+    right, voted = Counter[str](), Counter[str]()
     for stored, votes in _told(storage):
         number = {label: place for place, label in enumerate(stored.header.terms.labels)}
         for member, said in enumerate(votes):
             who = renewals.newest(stored.members[member])
             for place, label in stored.truths.items():
                 if said[place] != NO_VOTE:
-                    voted[who] = voted.get(who, 0) + 1
-                    right[who] = right.get(who, 0) + int(said[place] == number.get(label, -2))
+                    voted[who] += 1
+                    right[who] += int(said[place] == number.get(label, -2))
     return {
         who: Record(right[who], many, round(float(laplace_accuracy(right[who], many)), 6))
         for who, many in voted.items()

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from starlette.endpoints import HTTPEndpoint
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route, Router
@@ -74,9 +75,13 @@ class Api:
 
     def router(self) -> Router:
         """Every call and its path."""
+        paths: dict[str, dict[str, Any]] = {}
+        for name, each in CALLS.items():
+            answers = paths.setdefault(each.path, {})
+            answers[each.method.lower()] = staticmethod(partial(each.answered, getattr(self, name)))
         routes = [
-            Route(each.path, partial(each.answered, getattr(self, name)), methods=[each.method])
-            for name, each in CALLS.items()
+            Route(path, type("Endpoint", (HTTPEndpoint,), answers), methods=[way.upper() for way in answers])
+            for path, answers in paths.items()
         ]
         return Router([*routes, *files.routes()], redirect_slashes=False)
 
