@@ -212,10 +212,10 @@ def rows_shown(parts: Parts, name: bytes, header: Header) -> tuple[Array, Ints] 
     storage, rows = parts.storage, parts.own.holdout.rows
     if rows is None or not header.shown or not storage.knows(header.shown):
         return None
-    said = storage.motion(header.shown).part
-    if not said.shown or said.shown_of != rows.digest or said.shown_for not in ("", name.hex()):
+    part = storage.motion(header.shown).part
+    if not part.shown or part.shown_of != rows.digest or part.shown_for not in ("", name.hex()):
         return None
-    some = rows.some(np.array(said.shown, dtype=np.int64))
+    some = rows.some(np.array(part.shown, dtype=np.int64))
     try:
         cast, _ = some.arranged(header)
     except MismatchError:
@@ -240,11 +240,11 @@ def _chosen(parts: Parts, name: bytes, header: Header) -> tuple[LabelledRows, In
         raise MismatchError(NONE_SHOWN, "")
     if rows is None:
         raise MismatchError(NO_ROWS, "")
-    said = storage.motion(name).part
-    if said.shown:
-        if said.shown_of != rows.digest:
+    part = storage.motion(name).part
+    if part.shown:
+        if part.shown_of != rows.digest:
             raise MismatchError(NO_ROWS, "")
-        return rows, np.array(said.shown, dtype=np.int64)
+        return rows, np.array(part.shown, dtype=np.int64)
     begun = storage.shown(rows.digest)
     order = rows.in_turn()
     cast, fine = rows.arranged(header)

@@ -105,7 +105,7 @@ class Node:
             me, exchange.rosters[-1], transport, own.model, settings.policy, settings.disk
         )
         self._own_motions = OwnMotions(self._parts, self._admission, self)
-        self._early = Early()
+        self._early = EarlyFrames()
         self._observers: list[Callable[[bytes | None], None]] = []
         self._running: dict[bytes, RunningMotion] = {}
         self._held = 0  # rosters that the transport was told of
@@ -164,7 +164,7 @@ class Node:
             parts.log("info", "motion taken up again", motion=name.hex(), remaining=round(remaining, 3))
         running = RunningMotion(
             parts, self._over, roster, place, announce, header, ends=now + remaining,
-            records=parts.storage.journal(name), said=stored.part,
+            records=parts.storage.journal(name), part=stored.part,
             is_over=stored.state != "open", batch=batch,
         )  # fmt: skip
         self._running[name] = running
@@ -381,16 +381,16 @@ class Node:
         parts.storage.open_motion(
             name, announce.header, announce.signature, members, roster.faults, clock, clock + remaining
         )
-        said = Part() if queued is None else queued.part
+        part = Part() if queued is None else queued.part
         if queued is not None:
-            parts.storage.amend(name, fell_back=said.fell_back, order=said.order)
+            parts.storage.amend(name, fell_back=part.fell_back, order=part.order)
             frame = m.encode(announce)
             for place, peer in enumerate(roster.peers):
                 if place != own:
                     parts.send(peer, frame)
         parts.log("info", "motion heard" if queued is None else "motion put", motion=name.hex())
         running = RunningMotion(
-            parts, self._over, roster, own, announce, header, ends=now + remaining, said=said,
+            parts, self._over, roster, own, announce, header, ends=now + remaining, part=part,
             batch=None if queued is None else queued.batch,
         )  # fmt: skip
         self._running[name] = running
@@ -578,7 +578,7 @@ class Node:
         self._parts.send(peer, m.encode(m.Knows(None if labels is None else tuple(labels))))
 
 
-class Early:
+class EarlyFrames:
     """The last statements of each peer, up to a bound, on motions that are not known here yet."""
 
     def __init__(self) -> None:

@@ -71,14 +71,14 @@ class RunningMotion:
         ends: float,
         records: Sequence[bytes] = (),
         batch: Batch | None = None,
-        said: Part | None = None,
+        part: Part | None = None,
         is_over: bool = False,
     ) -> None:
         """``over`` is told when the motion was decided, or its asker waits no longer.
 
         ``place`` is this node's, ``ends`` when the asker stops waiting, by the transport's clock.
 
-        ``records`` are the journal of a motion that is taken up again, ``said`` what the node said of it.
+        ``records`` are the journal of a motion that is taken up again, ``part`` what the node noted of it.
         One that ``is_over`` is taken up for those who still ask about it.
         """
         now, holdout = parts.transport.now(), parts.own.holdout
@@ -89,7 +89,7 @@ class RunningMotion:
         self.is_over = is_over  # for who waits: decided, or past the deadline
         self.refusals: dict[int, str] = {}
         self.shares: dict[str, float] = {}  # of the first votes, by label, once somebody has looked
-        self.reason = "" if said is None else said.abstained
+        self.reason = "" if part is None else part.abstained
         self.motion = Motion(
             header, roster.members, place, parts.me.key.sign, delta=parts.settings.delta, records=records,
             now=now, seed=parts.settings.randbytes(32), holdout=(holdout.right, len(holdout)),
@@ -108,11 +108,11 @@ class RunningMotion:
         self._alarms: set[int] = set()
         self._read: Counter[int] = Counter()  # refusals, by who sent them
         self._fetched: Counter[int] = Counter()
-        self._sent = 0 if said is None else said.bytes_sent
-        self._received = 0 if said is None else said.bytes_received
-        self._said = said or Part()
-        self._weights: dict[str, float] = self._said.weights
-        self._fell_back = self._said.fell_back
+        self._sent = 0 if part is None else part.bytes_sent
+        self._received = 0 if part is None else part.bytes_received
+        self._part = part or Part()
+        self._weights: dict[str, float] = self._part.weights
+        self._fell_back = self._part.fell_back
         self.stopped, self.is_concluded, self._last = False, is_over, False
         self.is_old = is_over  # nobody follows it any more, but for those who ask for what they missed
         self._over_at = now
@@ -471,7 +471,7 @@ class RunningMotion:
             return
         votes, reason = inputs.ballot(self.parts.scheduler.so_far(self.name))
         if header.rows:
-            order = bytes.fromhex(self._said.order) if header.asker == self.place else b""
+            order = bytes.fromhex(self._part.order) if header.asker == self.place else b""
             ballot = first_ballot(header, votes, inputs.places, order)
         else:
             ballot = ballots_of(header, 0).pack(votes)

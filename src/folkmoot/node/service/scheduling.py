@@ -21,20 +21,20 @@ MOST_ROWS: Final = 1 << 14  # of a slice
 _LEAST: Final = 1e-4  # seconds that a slice counts, however quick it was
 
 
-Said = TypeVar("Said")  # the answers to the rows of a slice, such as ``voting.ModelVotes``
+SliceAnswer = TypeVar("SliceAnswer")  # the answers to the rows of a slice, such as ``voting.ModelVotes``
 
 
 @dataclass(frozen=True)
-class Answered(Generic[Said]):
+class Answered(Generic[SliceAnswer]):
     """The outcome of a question."""
 
-    parts: list[Said]  # what was said of the slices, in the order of the rows
+    parts: list[SliceAnswer]  # what was said of the slices, in the order of the rows
     trouble: str  # how asking went wrong, if it did: then the parts after that are missing
     seconds: float  # for how long the model was asked
 
 
 @dataclass(eq=False)
-class Question(Generic[Said]):
+class Question(Generic[SliceAnswer]):
     """Something that the model is asked, such as votes on a chunk of inputs; as far as it has come."""
 
     motion: bytes  # the name of the motion
@@ -43,12 +43,12 @@ class Question(Generic[Said]):
     # ``ask(model, start, stop, wanted)`` asks about a slice of the rows, in the model's thread, and may
     # take one model for some slices and another for the rest. ``wanted()`` says whether an answer is
     # still wanted. An exception ends the question.
-    ask: Callable[[Model, int, int, Callable[[], bool]], Said]
+    ask: Callable[[Model, int, int, Callable[[], bool]], SliceAnswer]
     # Is given what came of it, in the node's thread; never called after ``Scheduler.cancel``.
-    done: Callable[[Answered[Said]], None]
+    done: Callable[[Answered[SliceAnswer]], None]
     of_model: bool = True  # whether the model is asked, and this is not another long job
     chunk: int = 0  # which of the motion's inputs these are
-    parts: list[Said] = field(default_factory=list, init=False)
+    parts: list[SliceAnswer] = field(default_factory=list, init=False)
     asked: int = field(default=0, init=False)
     seconds: float = field(default=0.0, init=False)
     live: bool = field(default=True, init=False)

@@ -134,8 +134,8 @@ class Server:
                 await serving
         (self._folder / SOCKET).unlink(missing_ok=True)
 
-    def _listen(self, app: ASGIApp, listener: socket.socket, places: Places | None) -> None:
-        running = _server(app, places)
+    def _listen(self, app: ASGIApp, listener: socket.socket, connections: Connections | None) -> None:
+        running = _server(app, connections)
         serving = asyncio.ensure_future(running.serve(sockets=[listener]))
         self._servers.append((running, serving))
 
@@ -173,9 +173,9 @@ async def serve(
         server._listen(Answering(router, _owner, log), inside, None)
         if page is not None and outside is not None:
             refused: Counter[str] = Counter()
-            places = Places(refused)
-            guard = Guard(tokens, *page.names(port), counts=refused, known=places.showed_token)
-            server._listen(Answering(router, guard.admit, log), outside, places)
+            connections = Connections(refused)
+            guard = Guard(tokens, *page.names(port), counts=refused, known=connections.showed_token)
+            server._listen(Answering(router, guard.admit, log), outside, connections)
             api.refused = refused
         opened.pop_all()  # from now on the servers close them
     if metrics is not None:
@@ -198,9 +198,9 @@ class _Uvicorn(uvicorn.Server):
         yield
 
 
-def _server(app: ASGIApp, places: Places | None) -> _Uvicorn:
+def _server(app: ASGIApp, connections: Connections | None) -> _Uvicorn:
     """A server for an app, which says nothing: stderr is the node's log, which is JSON."""
-    protocol: Any = "h11" if places is None else places.protocol()
+    protocol: Any = "h11" if connections is None else connections.protocol()
     return _Uvicorn(
         uvicorn.Config(
             app, loop="none", http=protocol, ws="none", lifespan="off", interface="asgi3", log_config=None,
@@ -255,7 +255,7 @@ def _is_loopback(host: str) -> bool:
     return False
 
 
-class Places:
+class Connections:
     """The connections to the page: clients without a token never keep out those that have one.
 
     A connection takes a file that a peer may need, so their number is bounded. When all places are taken, a
@@ -293,16 +293,16 @@ class Places:
             del self._strangers[client]
 
     def protocol(self) -> type[H11Protocol]:
-        """uvicorn's protocol, with these places."""
-        places = self
+        """uvicorn's protocol, with these connections."""
+        connections = self
 
         class Placed(H11Protocol):
             def connection_made(self, transport: Any) -> None:
                 super().connection_made(transport)
-                places.take(self.client, transport)
+                connections.take(self.client, transport)
 
             def connection_lost(self, exc: Exception | None) -> None:
-                places.leave(self.client, self.transport)
+                connections.leave(self.client, self.transport)
                 super().connection_lost(exc)
 
         return Placed
