@@ -109,3 +109,26 @@ def test_numbers_that_show_nothing_are_answered_by_the_constant() -> None:
 def test_bad_rows_are_named() -> None:
     with pytest.raises(ValueError, match="rows must be"):
         Auto(rows="some")  # type: ignore[arg-type]
+
+
+def test_false_numbers_of_one_owner_do_not_make_the_moot_worth_nothing() -> None:
+    """One of six owners says its numbers three deviations too high, so that all rules look as bad."""
+    rng = np.random.default_rng(3)
+    truth = rng.normal(size=360)
+    votes = truth + 0.6 * rng.normal(size=(6, 360))
+    owner = np.arange(60) % 6
+    told = truth[:60] + np.where(owner == 0, 6.0, 0.0)
+    rows = Rows(votes[:, :60], told, owner)
+    final = Auto().final_votes(votes[:, 60:], Known(rows=rows, judges=np.arange(1, 6)))
+    error = np.sqrt(((final.votes[1:] - truth[60:]) ** 2).mean())
+    assert error < 0.5 * np.std(truth[60:])
+    assert "nothing over a constant" not in final.told
+
+
+def test_probabilities_rule_nothing_out() -> None:
+    """All rows left out are answered rightly, which does not make a wrong answer impossible."""
+    rows, votes, _ = voters(400, 6, 0.99, 0, on_rows=False)
+    final = Auto().final_votes(votes, Known(classes=2, rows=rows))
+    assert final.probabilities is not None
+    assert final.probabilities.min() > 0
+    np.testing.assert_allclose(final.probabilities.sum(axis=2), 1)
