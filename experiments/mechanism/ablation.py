@@ -116,7 +116,6 @@ MECHANISMS: Final[Mapping[str, Mapping[str, Patch]]] = {
         "a weight per pair of classes": _instead(panel, "_MOST", 0),
         "owners are not heard on their own rows": _instead(panel, "_FEW", 10**6),
         "the pull towards the mean vote": _instead(panel, "fit", _without_pull),
-        "exact rules while vetting: one decomposition": _instead(panel, "_SHARED", 0),
     },
     "gold": {
         "majority": _without_rule("majority"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from experiments.mechanism.frozen import Setting, measured
 from experiments.mechanism.frozen import settings as frozen
 from folkmoot import Council, aggregate, deliberate
 from folkmoot.aggregation import HoldoutTrust, Known, Listen, PeerReview, Plurality, Rows
+from folkmoot.aggregation.expert import fitted_expert
 from folkmoot.aggregation.interface import OwnAggregation
 from folkmoot.aggregation.own import watching
 from folkmoot.aggregation.panel import mixture
@@ -224,11 +226,50 @@ def test_an_expert_that_knows_the_inputs_is_heard() -> None:
     known = Known(rows=rows, inputs=X[120:])
     plain, helped = (
         (rule.final_votes(votes[:, 120:], known).votes == truth[120:]).mean()
-        for rule in (PeerReview(), PeerReview(expert=LogisticRegression()))
+        for rule in (PeerReview(expert=None), PeerReview(expert=LogisticRegression()))
     )
     assert helped > 0.93 > plain
     with pytest.raises(ValueError, match="expert learns from inputs"):
         PeerReview(expert=LogisticRegression()).final_votes(votes[:, 120:], Known(rows=rows))
+
+
+@pytest.mark.parametrize("labels", ["learnable", "at random"])
+def test_a_forest_says_of_rows_what_it_had_not_seen(labels: str) -> None:
+    """It knows by heart what it learnt: labels at random are right by chance where it had not seen them."""
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(300, 2))
+    truth = (X[:, 0] > 0).astype(np.int64) if labels == "learnable" else rng.integers(0, 2, 300)
+    rows = Rows(np.zeros((3, 300), dtype=np.int64), truth, np.arange(300) % 3, X)
+    forest = fitted_expert(None, rows, truth, 2, Known(rows=rows, inputs=X))
+    assert forest is not None
+    accepted = np.array([True, True, False])
+    said, heart = forest.on_rows(accepted), forest.on_inputs(accepted)
+    taught = accepted[rows.owner]
+    assert not said[~taught].any()
+    assert (heart.argmax(axis=1) == truth)[taught].mean() > 0.99
+    right = (said.argmax(axis=1) == truth)[taught].mean()
+    assert right > 0.9 if labels == "learnable" else 0.4 < right < 0.6
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_forest_is_heard_with_few_rows_if_these_bear_it_out(seed: int) -> None:
+    rng = np.random.default_rng([12, seed])
+    X = rng.normal(size=(460, 2))
+    truth = (X[:, 0] > 0).astype(np.int64)
+    votes = np.where(rng.random((6, 460)) < 0.65, truth, 1 - truth)
+    rows = Rows(votes[:, :60], truth[:60], np.arange(60) % 6, X[:60])
+    known = Known(rows=rows, inputs=X[60:])
+    without, heard = (
+        (rule.final_votes(votes[:, 60:], known).votes == truth[60:]).mean()
+        for rule in (PeerReview(expert=None), PeerReview())
+    )
+    assert heard > 0.9 > without
+    rows = replace(rows, inputs=rng.normal(size=(60, 2)))  # which tell nothing
+    without, heard = (
+        (rule.final_votes(votes[:, 60:], replace(known, rows=rows)).votes == truth[60:]).mean()
+        for rule in (PeerReview(expert=None), PeerReview())
+    )
+    assert heard > without - 0.05
 
 
 def test_public_rows_alone_teach_all_the_same() -> None:

@@ -2,7 +2,7 @@
 
 A judge begins with the rule of its own rows. It accepts the owners whose labels this rule predicts better
 than chance, learns from their rows and its own, and does so once more. Owners that stand apart from its side
-are not accepted. It can tell whom to believe if rules that have not seen its own rows predict their labels.
+are not accepted. One whose rows tell nothing stays near the plurality, from which ridge regression starts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from folkmoot.votes import NO_VOTE
 
 PUBLIC: Final = -1
 # Up to so many participants their votes on their own rows count: these are few, and out of fold. Among more
-# they say little, and a liar would answer its own rows as it labels them.
+# a liar would answer its own rows as it labels them, and a rule of own rows hears who is right everywhere
+# (-.15 with twenty regions).
 _FEW: Final = 10
 _HARD: Final = 5  # rows that somebody misses, from which a few participants are told from copies
 _ON_HARD: Final = 0.9  # of these, on which copies name the same class
@@ -33,12 +34,8 @@ _VOICES: Final = 4  # from which that holds
 # Features, or rows if these are fewer, up to which a participant has a weight for each pair of class and
 # vote. These tell on which class each is good (+.06 on FEMNIST digits), and a fit takes the number's cube.
 _MOST: Final = 2000
-# Features, or rows if these are fewer, from which rules that only vet share one decomposition of all rows (a
-# third of the time with 500 participants). With fewer they cost little, and are exact (.005 with 80 writers).
-_SHARED: Final = 200
-# Standard deviations above chance from which labels are believed, and a rule that has not seen a judge's own
-# rows knows them. More costs small moots their few owners (-.02 with five) and leaves judges with ten rows to
-# the plurality (-.24 of the mean of three where 48 of 80 lie); less lets liars with random labels in.
+# Standard deviations above chance from which labels are believed. More costs small moots their few owners
+# (-.02 with five); less lets liars with random labels in.
 _BELIEVED: Final = 1.0
 # Rows that speak for each forecast of a participant's own kind of inputs before any is seen: the common rule,
 # that of its own rows, and its own vote, which is what it has. More costs those with ten rows what they know.
@@ -167,7 +164,7 @@ class Panel:
         return {}
 
     @cached_property
-    def _widened(self) -> dict[bytes, tuple[Bools, tuple[str, ...], bool]]:
+    def _widened(self) -> dict[bytes, tuple[Bools, tuple[str, ...]]]:
         """Whom judges accept and hear in the end, by whom they accepted before."""
         return {}
 
@@ -207,24 +204,16 @@ class Panel:
         scores = self._scores(alone, *self._heard, None)
         accepted = mine | (allowed & self._believed(scores))
         accepted = mine | (allowed & self._believed(self._vetting(accepted)))
-        linear, rows = self.rule(accepted)
         heard: tuple[str, ...] = ()
-        known = False
         if self.voters:
             from folkmoot.aggregation.widening import widened  # which knows panels
 
-            key = accepted.tobytes()
+            key = accepted.tobytes() + allowed.tobytes()
             if key not in self._widened:
-                self._widened[key] = widened(self, accepted)
-            accepted, heard, known = self._widened[key]
-            linear, rows = self.rule(accepted, heard)
-        owner = self.owner[rows]
-        own = (owner == judge) | (owner == PUBLIC) if (owner == PUBLIC).any() else owner == judge
-        z = float(permutation_z(self._unseen(linear), self.truth[rows], np.where(own, 0, -1), 1)[0])
-        why: str | None = None
-        if not known and z <= attainable(_BELIEVED, int(own.sum())):
-            why = f"rules that have not seen its own {int(own.sum())} rows do not predict them (z {z:.1f})"
-        return Review(accepted, linear, rows, why, heard)
+                self._widened[key] = widened(self, accepted, allowed)
+            accepted, heard = self._widened[key]
+        linear, rows = self.rule(accepted, heard)
+        return Review(accepted, linear, rows, None, heard)
 
     def of_public(self) -> Review:
         """Learn as everybody does from public rows alone."""
@@ -375,13 +364,10 @@ class Panel:
         return Decomposed.of(heard.reshape(-1, heard.shape[2]))
 
     def _vetting(self, accepted: Bools) -> Floats:
-        """(row, class): scores of all rows by the rule of accepted owners, or of many by nearly this rule.
+        """(row, class): scores of all rows by nearly the rule of accepted owners.
 
         Judges with ten rows accept hundreds of different sets at first, and nearly the same ones in the end.
         """
-        heard = self._heard[0]
-        if min(len(heard), heard.shape[2]) <= _SHARED:
-            return self._scores(self.rule(accepted)[0], *self._heard, None)
         key = accepted.tobytes()
         if key not in self._first:
             rows = np.flatnonzero((self.owner == PUBLIC) | accepted[self.owner])

@@ -46,7 +46,7 @@ class PeerReview(OwnAggregation):
     expert : model, "forest" or None, default "forest"
         A scikit-learn classifier that each judge fits to the shown rows of owners whom it accepts. It is one
         more voter, heard if rows that it has not seen bear it out. "forest" is a random forest where at least
-        200 rows are shown with their inputs. None hears none.
+        20 rows are shown with their inputs. None hears none.
     local : bool, default True
         Whether weights may depend on the input, by the shown rows that are near. They do if rows left out
         bear that out. Needs the inputs of rows and table.

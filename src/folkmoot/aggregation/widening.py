@@ -4,11 +4,11 @@ A rule of one's own rows says nothing of far regions, which others know. So it a
 Owners may then be accepted, too, against whom nothing speaks:
 
 1. Its labels are not worse than in a random order (z > -1), by rows of others that are as near as its own.
-2. Its votes do not go against the rows that the judge accepted before (z > -2.5).
+2. It is on the judge's side, where owners of more than ten participants fall into two sides (``panel``).
 3. With all of these the rows accepted before are not much less likely, each left out in turn.
 
-A majority that lies is not let in: it contradicts the judge's rows, or rows that these bear out. A further
-voter, or a pair of them, is heard if rows that its rule had not seen are likelier by half a standard error.
+A further voter, or a pair of them, is heard if rows that its rule had not seen are likelier by half a
+standard error.
 """
 
 from __future__ import annotations
@@ -19,35 +19,34 @@ from typing import Final
 import numpy as np
 
 from folkmoot.aggregation.nearby import Nearby
-from folkmoot.aggregation.panel import PUBLIC, Panel, Review, attainable, log_chances, permutation_z
-from folkmoot.arrays import Bools, Features, Floats, Ints
+from folkmoot.aggregation.panel import PUBLIC, Panel, Review, log_chances, permutation_z
+from folkmoot.arrays import Bools, Floats, Ints
 
 NEARBY: Final = "nearby"
 # Deviations below chance from which labels are contradicted. At -.5 honest regions are lost (-.03).
 _CONTRADICTED: Final = -1.0
 _ROUNDS: Final = 3
-# The same for votes: always wrong on ten rows of two classes is -3. At -2 honest regions are lost (-.01).
-_AGAINST: Final = -2.5
-# By how much less likely known rows may be (nats per row), or a standard error if that is more: what is known
-# of far regions blurs what is known of one's own. At 0 a fourth of seven classes by region is lost.
-_WORSE: Final = 0.5
-_PART: Final = 1 << 22  # of votes (row, participant, class) at a time, 32 MiB
+# By how much less likely known rows may be, as a share of the log of the number of classes, or by a standard
+# error if that is more: what is known of far regions blurs what is known of one's own. With .25 some of those
+# with seven classes by region lose the others (-.03); without a limit three liars of five are let in (-.3).
+_WORSE: Final = 0.35
 # Standard errors by which unseen rows must be likelier with a further voter.
 _BETTER: Final = 0.5
 _DOUBT: Final = 0.05  # of every forecast, so that no single row decides
 
 
-def widened(panel: Panel, accepted: Bools) -> tuple[Bools, tuple[str, ...], bool]:
-    """The owners accepted in the end, the voters heard, and whether rows accepted before bear that out."""
+def widened(panel: Panel, accepted: Bools, allowed: Bools) -> tuple[Bools, tuple[str, ...]]:
+    """The owners accepted in the end, of those on the judge's side, and the voters heard."""
     nearby = panel.voters.get(NEARBY)
     if isinstance(nearby, Nearby):
-        more = accepted | (_uncontradicted(nearby) & ~_against(nearby, accepted))
+        # Among few owners chance cuts honest regions in two sides (-.1).
+        more = accepted | (_uncontradicted(nearby) & (allowed | panel.few))
         if _borne_out(nearby, accepted, more):
             heard = _heard(panel, more)
             # Sites that are alike need nobody from afar, and false labels would join many true ones.
             if heard:
-                return more, heard, True
-    return accepted, _heard(panel, accepted), False
+                return more, heard
+    return accepted, _heard(panel, accepted)
 
 
 def _uncontradicted(nearby: Nearby) -> Bools:
@@ -63,33 +62,6 @@ def _uncontradicted(nearby: Nearby) -> Bools:
     return accepted
 
 
-def _against(nearby: Nearby, accepted: Bools) -> Bools:
-    """(participant,): whose votes go against the rows of accepted owners."""
-    known = _rows_of(nearby, accepted)
-    return np.asarray(votes_z(nearby.votes[known], nearby.truth[known]) < -attainable(-_AGAINST, len(known)))
-
-
-def votes_z(votes: Features, truth: Ints) -> Floats:
-    """(participant,): how much better votes (row, participant, class) go with labels than in a random order.
-
-    In deviations, as in ``permutation_z``; 0 for one that always says the same.
-    """
-    rows, many, classes = votes.shape
-    if rows < 2:
-        return np.zeros(many)
-    count = np.bincount(truth, minlength=classes)
-    found = []
-    step = max(1, _PART // (rows * classes))
-    for start in range(0, many, step):
-        said = votes[:, start : start + step].astype(np.float64)
-        column, row = said.mean(axis=0), said @ (count / rows)
-        centred = said - column + (row.mean(axis=0) - row)[:, :, None]
-        deviation = np.sqrt((centred**2 @ count).sum(axis=0) / (rows - 1))
-        trace = centred[np.arange(rows), :, truth].sum(axis=0)
-        found.append(np.divide(trace, deviation, out=np.zeros(len(trace)), where=deviation > 1e-6))
-    return np.concatenate(found)
-
-
 def _borne_out(nearby: Nearby, before: Bools, after: Bools) -> bool:
     """Whether the rows that a judge accepted allow for accepting more."""
     known = _rows_of(nearby, before)
@@ -100,7 +72,8 @@ def _borne_out(nearby: Nearby, before: Bools, after: Bools) -> bool:
         for each in (after, before)
     )
     change = chances - were
-    return bool(change.mean() >= -max(_WORSE, float(change.std() / np.sqrt(len(known)))))
+    worse = max(_WORSE * np.log(nearby.votes.shape[2]), float(change.std() / np.sqrt(len(known))))
+    return bool(change.mean() >= -worse)
 
 
 def _rows_of(nearby: Nearby, accepted: Bools) -> Ints:
