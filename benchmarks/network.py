@@ -36,10 +36,10 @@ from folkmoot.node.membership.roster import Roster
 from folkmoot.node.rosters.exchange import RosterExchange
 from folkmoot.node.rosters.history import RosterHistory
 from folkmoot.node.service.archive import NodeArchive
+from folkmoot.node.service.context import Own
 from folkmoot.node.service.models import Model
 from folkmoot.node.service.node import Node
 from folkmoot.node.service.operation import loop_factory
-from folkmoot.node.service.parts import Own
 from folkmoot.node.session.terms import Terms
 from folkmoot.node.storage.storage import Storage, create_storage, open_storage
 from folkmoot.node.transports.mesh import Mesh

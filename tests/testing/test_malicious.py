@@ -13,8 +13,8 @@ import pytest
 from folkmoot.node.certificate import verify
 from folkmoot.node.rosters.history import RosterHistory
 from folkmoot.node.service.archive import NodeArchive
+from folkmoot.node.service.context import Settings
 from folkmoot.node.service.node import Node
-from folkmoot.node.service.parts import Settings
 from folkmoot.testing.malicious import MALICIOUS, MaliciousMember
 from support.node.moot import Moot, model
 

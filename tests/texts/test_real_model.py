@@ -12,9 +12,9 @@ from folkmoot.models import OpenAIModel
 from folkmoot.models.parsing import CUT
 from folkmoot.models.remote import OTHER
 from folkmoot.node.certificate import verify
+from folkmoot.node.service.context import Own
 from folkmoot.node.service.models import load_model
 from folkmoot.node.service.node_file import read_node_file
-from folkmoot.node.service.parts import Own
 from folkmoot.texts.choosing import NONE_RIGHT
 from folkmoot.texts.choosing import OTHER as NO_CHOICE
 from support.command import run

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from folkmoot.node.certificate import verify
+from folkmoot.node.service.context import Own, Settings
 from folkmoot.node.service.holdout import Holdout, LabelledRows
 from folkmoot.node.service.interface import RefusedError
 from folkmoot.node.service.models import Model
-from folkmoot.node.service.parts import Own, Settings
 from folkmoot.node.service.policy import Policy
 from folkmoot.node.wire.schema import align
 from support.node.moot import Moot, model

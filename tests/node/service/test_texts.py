@@ -15,9 +15,9 @@ from folkmoot.checks import ArgumentError
 from folkmoot.node.account import account_of, read_votes
 from folkmoot.node.ballots import Texts
 from folkmoot.node.certificate import verify
+from folkmoot.node.service.context import Own
 from folkmoot.node.service.models import Model, ModelAnswers, load_model
 from folkmoot.node.service.node_file import read_node_file
-from folkmoot.node.service.parts import Own
 from folkmoot.node.session.terms import Terms
 from folkmoot.node.why import why
 from support.node.moot import Moot
@@ -164,7 +164,7 @@ def test_a_model_that_is_too_slow_to_choose_stays_with_its_own() -> None:
     moot = Moot([*models, choosing("yes", "no", "no", "no")])
     node = moot.nodes[3]
     assert node is not None
-    world: Any = node._parts.transport
+    world: Any = node._context.transport
 
     class Slow(type(world)):  # type: ignore[misc]
         def work(self, job: Callable[[], Any], done: Callable[[Any], None]) -> Any:

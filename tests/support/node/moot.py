@@ -17,10 +17,10 @@ from folkmoot.node.membership.identity import Identity
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.rosters.history import RosterHistory
 from folkmoot.node.service.archive import NodeArchive
+from folkmoot.node.service.context import Own, Settings
 from folkmoot.node.service.holdout import Holdout
 from folkmoot.node.service.models import Model
 from folkmoot.node.service.node import Node
-from folkmoot.node.service.parts import Own, Settings
 from folkmoot.node.session.terms import Terms
 from folkmoot.node.storage.storage import Storage
 from folkmoot.node.wire.batch import Batch

@@ -28,7 +28,7 @@ from folkmoot.node.session.header import Header
 from folkmoot.node.wire.schema import Alignment, Column, MismatchError, Schema
 
 if TYPE_CHECKING:
-    from folkmoot.node.service.parts import Parts
+    from folkmoot.node.service.context import NodeContext
 
 LABEL: Final = "label"  # the column of a table that holds the truth
 
@@ -193,23 +193,23 @@ NO_ROWS: Final = "it has no labelled rows to show: its holdout must be rows with
 ALL_SHOWN: Final = "it has no validation rows left that it has not shown before: it needs a new holdout"
 
 
-def rows_to_show(parts: Parts, name: bytes, header: Header, place: int) -> tuple[bytes, str]:
+def rows_to_show(context: NodeContext, name: bytes, header: Header, place: int) -> tuple[bytes, str]:
     """The ballot of this node in answer to an invitation: rows sealed for its asker, or none, and why."""
     try:
-        rows, which = _chosen(parts, name, header)
+        rows, which = _chosen(context, name, header)
     except MismatchError as error:
         return b"", error.why
     cast, _ = rows.some(which).arranged(header)
-    drawn = parts.settings.randbytes(32)
+    drawn = context.settings.randbytes(32)
     return sealed(pack_rows(header, cast), header.seal, name, place, drawn), ""
 
 
-def rows_shown(parts: Parts, name: bytes, header: Header) -> tuple[Array, Ints] | None:
+def rows_shown(context: NodeContext, name: bytes, header: Header) -> tuple[Array, Ints] | None:
     """The rows that it has shown for a motion, as its inputs have them, and their truths.
 
     They are for the first motion that names the invitation, and for no other.
     """
-    storage, rows = parts.storage, parts.own.holdout.rows
+    storage, rows = context.storage, context.own.holdout.rows
     if rows is None or not header.shown or not storage.knows(header.shown):
         return None
     part = storage.motion(header.shown).part
@@ -232,10 +232,10 @@ def rows_shown(parts: Parts, name: bytes, header: Header) -> tuple[Array, Ints] 
     return cast, truths
 
 
-def _chosen(parts: Parts, name: bytes, header: Header) -> tuple[LabelledRows, Ints]:
+def _chosen(context: NodeContext, name: bytes, header: Header) -> tuple[LabelledRows, Ints]:
     """The rows for an invitation: those that were chosen before, or the next ones; noted as shown."""
-    storage, rows = parts.storage, parts.own.holdout.rows
-    most = min(parts.settings.policy.validation_rows, header.inputs)
+    storage, rows = context.storage, context.own.holdout.rows
+    most = min(context.settings.policy.validation_rows, header.inputs)
     if not most:
         raise MismatchError(NONE_SHOWN, "")
     if rows is None:
@@ -258,6 +258,6 @@ def _chosen(parts: Parts, name: bytes, header: Header) -> tuple[LabelledRows, In
     if len(picked) < LEAST:
         raise MismatchError(ALL_SHOWN if begun else NO_ROWS, "")
     found = list(picked.values())
-    storage.show(name, rows.digest, taken, found, parts.transport.clock())
-    parts.counts["validation_rows_shown"] += len(found)
+    storage.show(name, rows.digest, taken, found, context.transport.clock())
+    context.counts["validation_rows_shown"] += len(found)
     return rows, np.array(found, dtype=np.int64)

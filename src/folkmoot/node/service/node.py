@@ -30,6 +30,7 @@ from folkmoot.node.service.admission import (
     Admitted,
 )
 from folkmoot.node.service.archive import NodeArchive
+from folkmoot.node.service.context import Hold, NodeContext, Own, Settings
 from folkmoot.node.service.interface import (
     Checked,
     Column,
@@ -41,7 +42,6 @@ from folkmoot.node.service.interface import (
     Status,
 )
 from folkmoot.node.service.own_motions import OwnMotions, QueuedMotion
-from folkmoot.node.service.parts import Hold, Own, Parts, Settings
 from folkmoot.node.service.running_motion import RunningMotion
 from folkmoot.node.service.scheduling import Scheduler
 from folkmoot.node.service.status import live_of, live_of_waiting, motion_status, opening_of, undecided_of
@@ -97,14 +97,14 @@ class Node:
         self.incarnation = 0
         settings, own, log = settings or Settings(), load(), (journal or Journal("error")).bound(node=me.name)
         scheduler = Scheduler(own.model, transport, meter)
-        self._parts = Parts(
+        self._context = NodeContext(
             me, storage, transport, settings, own, scheduler, log, meter, self._tell_observers
         )
         self._exchange, self._load, self._hold = exchange, load, hold
         self._admission = Admission(
             me, exchange.rosters[-1], transport, own.model, settings.policy, settings.disk
         )
-        self._own_motions = OwnMotions(self._parts, self._admission, self)
+        self._own_motions = OwnMotions(self._context, self._admission, self)
         self._early = EarlyFrames()
         self._observers: list[Callable[[bytes | None], None]] = []
         self._running: dict[bytes, RunningMotion] = {}
@@ -121,18 +121,18 @@ class Node:
 
     def start(self) -> None:
         """Take up the motions that were open when this node last stopped, and take in what arrives."""
-        parts = self._parts
-        clock = parts.transport.clock()
-        self.incarnation = parts.storage.start(clock)
+        context = self._context
+        clock = context.transport.clock()
+        self.incarnation = context.storage.start(clock)
         rosters = {roster.moot: roster for roster in self._exchange.rosters}
-        self._admission.remember(parts.storage.since(clock - LOOKED_BACK), rosters)
+        self._admission.remember(context.storage.since(clock - LOOKED_BACK), rosters)
         self._exchange.start(self._roster_changed)
-        parts.transport.attach(self)
-        for name in parts.storage.names("open"):
+        context.transport.attach(self)
+        for name in context.storage.names("open"):
             try:
                 self._take_up(name)
             except DamagedError as error:
-                parts.log("error", "damaged motion", motion=name.hex(), why=str(error))
+                context.log("error", "damaged motion", motion=name.hex(), why=str(error))
         self._own_motions.take_up()
         self._tend()
 
@@ -145,26 +145,26 @@ class Node:
 
     def _take_up(self, name: bytes) -> RunningMotion | None:
         """Go on with a motion from its journal; None if this node has no part in it any more."""
-        parts = self._parts
-        now, clock = parts.transport.now(), parts.transport.clock()
-        stored = parts.storage.motion(name)
+        context = self._context
+        now, clock = context.transport.now(), context.transport.clock()
+        stored = context.storage.motion(name)
         header = stored.header
         roster = next((each for each in self._exchange.rosters if each.moot == header.moot), None)
-        place = None if roster is None else roster.position(parts.me.fingerprint)
+        place = None if roster is None else roster.position(context.me.fingerprint)
         if roster is None or place is None:
-            parts.storage.stop(name, "its roster is not one of this node any more", clock)
+            context.storage.stop(name, "its roster is not one of this node any more", clock)
             return None
         if header.invites and header.asker == place and stored.state == "open":
-            parts.storage.stop(name, LOST, clock)
+            context.storage.stop(name, LOST, clock)
             return None
         remaining = min(stored.ends - clock, header.terms.seconds)  # clocks are set back, too
         announce = m.Announce(stored.data, stored.signature, remaining)
         batch = self._own_motions.kept(name, header) if header.asker == place else None
         if stored.state == "open":
-            parts.log("info", "motion taken up again", motion=name.hex(), remaining=round(remaining, 3))
+            context.log("info", "motion taken up again", motion=name.hex(), remaining=round(remaining, 3))
         running = RunningMotion(
-            parts, self._over, roster, place, announce, header, ends=now + remaining,
-            records=parts.storage.journal(name), part=stored.part,
+            context, self._over, roster, place, announce, header, ends=now + remaining,
+            records=context.storage.journal(name), part=stored.part,
             is_over=stored.state != "open", batch=batch,
         )  # fmt: skip
         self._running[name] = running
@@ -175,14 +175,14 @@ class Node:
 
     def _tend(self) -> None:
         """Forget what need not be kept, and give up what nobody would finish any more."""
-        parts = self._parts
-        if self._stopped or parts.broken:
+        context = self._context
+        if self._stopped or context.broken:
             return
-        now, clock = parts.transport.now(), parts.transport.clock()
+        now, clock = context.transport.now(), context.transport.clock()
         try:
-            parts.storage.tend(clock, Watermarks(parts.settings.disk, LEAST_FREE))
+            context.storage.tend(clock, Watermarks(context.settings.disk, LEAST_FREE))
         except DamagedError as error:
-            parts.log("error", "damaged database", why=str(error))
+            context.log("error", "damaged database", why=str(error))
         for name, running in list(self._running.items()):
             if running.motion.answer is None and clock > until(running.header):
                 running.stop("it was not decided, and is too old")
@@ -191,7 +191,7 @@ class Node:
                 del self._running[name]
                 for key in [key for key in self._told if key[0] == name]:
                     del self._told[key]
-        parts.transport.later(now + TEND_SECONDS, self._tend)
+        context.transport.later(now + TEND_SECONDS, self._tend)
 
     # ---- rosters -----------------------------------------------------------------------------
 
@@ -222,36 +222,36 @@ class Node:
 
     def received(self, peer: bytes, frame: bytes) -> None:
         """A frame of a peer, known by its fingerprint: taken in, or counted and dropped."""
-        parts = self._parts
-        if parts.broken or self._stopped:
+        context = self._context
+        if context.broken or self._stopped:
             return
-        parts.counts["frames_received"] += 1
-        parts.counts["bytes_received"] += len(frame)
-        parts.of(peer)["frames"] += 1
-        self._seen[peer] = parts.transport.clock()
+        context.counts["frames_received"] += 1
+        context.counts["bytes_received"] += len(frame)
+        context.of(peer)["frames"] += 1
+        self._seen[peer] = context.transport.clock()
         kind = m.kind_of(frame)
         if kind in m.ROSTERS:
             self._exchange.received(peer, frame)
             return
         if kind in _LONG and not self._admission.hears(peer, len(frame)):
-            parts.refuse(peer, "too_often")
+            context.refuse(peer, "too_often")
             return
         self._take_in(peer, frame)
 
     def _take_in(self, peer: bytes, frame: bytes) -> None:
         """A frame about motions; what is none of ours is counted."""
-        parts, kind = self._parts, m.kind_of(frame)
+        context, kind = self._context, m.kind_of(frame)
         try:
             if kind in m.SESSION:
                 self._of_session(peer, kind, frame)
             else:
                 self._of_motions(peer, m.read_message(frame))
         except (ValueError, RecursionError) as error:
-            parts.refuse(peer, "malformed", detail=str(error))
+            context.refuse(peer, "malformed", detail=str(error))
 
     def reached(self, peer: bytes) -> None:
         """There is a connection with a peer: it may have missed something."""
-        if self._parts.broken or self._stopped:
+        if self._context.broken or self._stopped:
             return
         self._exchange.reached(peer)
         self._say_labels(peer)
@@ -277,30 +277,30 @@ class Node:
 
     def _stranger(self, peer: bytes, kind: int, name: bytes, frame: bytes) -> RunningMotion | None:
         """About a motion that is not under way here: an old one, or one that this node has not heard of."""
-        parts = self._parts
-        if not parts.storage.knows(name):
+        context = self._context
+        if not context.storage.knows(name):
             refused = self._admission.refused(name)
             if refused is None:
                 self._early.keep(peer, name, frame)
                 self._inquire(peer, name)
             return None
         if kind != _HAVE or not self._admission.favour(peer, MOST_BYTES):
-            parts.counts["refused_old_motion"] += 1
+            context.counts["refused_old_motion"] += 1
             return None
         try:
-            return self._take_up(name) if parts.storage.motion(name).state == "decided" else None
+            return self._take_up(name) if context.storage.motion(name).state == "decided" else None
         except DamagedError:
-            parts.refuse(peer, "damaged_motion")
+            context.refuse(peer, "damaged_motion")
             return None
 
     def _inquire(self, peer: bytes, name: bytes) -> None:
         """Ask a peer for the announcement of a motion, but not all the time."""
-        now = self._parts.transport.now()
+        now = self._context.transport.now()
         if now >= self._inquired.get((peer, name), float("-inf")):
             if len(self._inquired) > MOST_INQUIRED:
                 self._inquired.clear()
-            self._inquired[peer, name] = now + self._parts.settings.delta
-            self._parts.send(peer, m.encode(m.Fetch(name, -1)))
+            self._inquired[peer, name] = now + self._context.settings.delta
+            self._context.send(peer, m.encode(m.Fetch(name, -1)))
 
     def _of_motions(self, peer: bytes, message: m.OfMotions) -> None:
         if isinstance(message, m.Announce):
@@ -313,7 +313,7 @@ class Node:
         running = self._running.get(message.motion)
         place = None if running is None else running.roster.places.get(peer)
         if running is None or place is None:
-            self._parts.counts["refused_old_motion"] += 1
+            self._context.counts["refused_old_motion"] += 1
         elif isinstance(message, m.Refuse):
             running.refused(place, message)
         elif isinstance(message, m.Chunk):
@@ -323,19 +323,19 @@ class Node:
         elif self._admission.favour(peer, running.header.chunk_bytes):
             running.fetched(place, message.index)
         else:
-            self._parts.refuse(peer, "too_often")
+            self._context.refuse(peer, "too_often")
 
     def _tell_of(self, running: RunningMotion, peer: bytes, place: int) -> None:
         """Announce a motion to a peer that has missed it; not for ever, since headers may be long."""
         self._told[running.name, peer] += 1
         often = self._told[running.name, peer] > ANNOUNCEMENTS
         if often or not self._admission.favour(peer, len(running.announce.header)):
-            self._parts.refuse(peer, "too_often")
+            self._context.refuse(peer, "too_often")
         else:
             running.tell(place)
 
     def _on_announce(self, peer: bytes, message: m.Announce) -> None:
-        parts, name = self._parts, motion_of(message.header)
+        context, name = self._context, motion_of(message.header)
         running = self._running.get(name)
         if running is not None:
             if running.asker == peer:
@@ -343,28 +343,30 @@ class Node:
             return
         known = self._admission.refused(name)
         if known is not None:
-            parts.send(peer, m.encode(known))
+            context.send(peer, m.encode(known))
             return
-        if parts.storage.knows(name):
+        if context.storage.knows(name):
             return
-        verdict = self._admission.admit(peer, message, self.under_way(), has_room=parts.storage.has_room)
+        verdict = self._admission.admit(peer, message, self.under_way(), has_room=context.storage.has_room)
         if isinstance(verdict, Admitted):
-            if parts.storage.has_forgotten(verdict.header):
-                parts.refuse(peer, "announcement")
+            if context.storage.has_forgotten(verdict.header):
+                context.refuse(peer, "announcement")
                 return
             if not verdict.confirmed:
                 self._inquire(verdict.asker, name)
             running = self._open(self.roster, message, verdict.header, verdict.remaining)
             running.confirmed = verdict.confirmed
             return
-        parts.refuse(peer, verdict.kind, detail=verdict.detail)
+        context.refuse(peer, verdict.kind, detail=verdict.detail)
         if verdict.tell is None or verdict.asker is None:
             return
-        parts.log("info", "motion refused", motion=name.hex(), why=verdict.tell.reason, detail=verdict.detail)
-        parts.send(verdict.asker.peer, m.encode(verdict.tell))
+        context.log(
+            "info", "motion refused", motion=name.hex(), why=verdict.tell.reason, detail=verdict.detail
+        )
+        context.send(verdict.asker.peer, m.encode(verdict.tell))
         if verdict.noted:
             asker = verdict.asker.name
-            parts.storage.refused(name, asker, verdict.tell.reason, parts.transport.clock())
+            context.storage.refused(name, asker, verdict.tell.reason, context.transport.clock())
 
     # ---- motions -----------------------------------------------------------------------------
 
@@ -373,24 +375,24 @@ class Node:
         queued: QueuedMotion | None = None,
     ) -> RunningMotion:  # fmt: skip
         """Store a motion, tell others if it is this node's, and begin to take part in it."""
-        parts, name = self._parts, motion_of(announce.header)
-        now, clock = parts.transport.now(), parts.transport.clock()
-        own = roster.position(parts.me.fingerprint)
+        context, name = self._context, motion_of(announce.header)
+        now, clock = context.transport.now(), context.transport.clock()
+        own = roster.position(context.me.fingerprint)
         assert own is not None  # noqa: S101 (motions are admitted and put by members)
         members = [(member.fingerprint, member.name) for member in roster]
-        parts.storage.open_motion(
+        context.storage.open_motion(
             name, announce.header, announce.signature, members, roster.faults, clock, clock + remaining
         )
         part = Part() if queued is None else queued.part
         if queued is not None:
-            parts.storage.amend(name, fell_back=part.fell_back, order=part.order)
+            context.storage.amend(name, fell_back=part.fell_back, order=part.order)
             frame = m.encode(announce)
             for place, peer in enumerate(roster.peers):
                 if place != own:
-                    parts.send(peer, frame)
-        parts.log("info", "motion heard" if queued is None else "motion put", motion=name.hex())
+                    context.send(peer, frame)
+        context.log("info", "motion heard" if queued is None else "motion put", motion=name.hex())
         running = RunningMotion(
-            parts, self._over, roster, own, announce, header, ends=now + remaining, part=part,
+            context, self._over, roster, own, announce, header, ends=now + remaining, part=part,
             batch=None if queued is None else queued.batch,
         )  # fmt: skip
         self._running[name] = running
@@ -402,7 +404,7 @@ class Node:
     def open_own(self, queued: QueuedMotion) -> RunningMotion:
         """Put a motion of this node."""
         data, seconds = queued.header.encoded(), queued.header.terms.seconds
-        signature = self._parts.me.key.sign(asked(motion_of(data)))
+        signature = self._context.me.key.sign(asked(motion_of(data)))
         return self._open(queued.roster, m.Announce(data, signature, seconds), queued.header, seconds, queued)
 
     def under_way(self) -> list[RunningMotion]:
@@ -411,24 +413,24 @@ class Node:
 
     def announced_labels(self) -> list[Sequence[str]]:
         """The labels of the models of other members, as they announced them."""
-        own = self._parts.own.model.labels
+        own = self._context.own.model.labels
         found = [self._knows.get(peer) or () for peer in self.roster.peers]
         return [*found, own or ()]
 
     def _over(self, running: RunningMotion) -> None:
         """A motion is over: it was decided, or its asker waits no longer."""
-        parts, header = self._parts, running.header
-        parts.counts["motions_over"] += 1
-        seconds = parts.transport.now() - running.began
+        context, header = self._context, running.header
+        context.counts["motions_over"] += 1
+        seconds = context.transport.now() - running.began
         if not header.invites:
             undecided = undecided_of(header, running.motion.answer)
-            parts.counts["inputs_undecided"] += undecided
-            if parts.meter is not None:
-                parts.meter.motion_over(header.asked, undecided, seconds)
+            context.counts["inputs_undecided"] += undecided
+            if context.meter is not None:
+                context.meter.motion_over(header.asked, undecided, seconds)
             self._count_abstained(running)
         if header.asker == running.place:
             # Not at once: it may be over while it is being put.
-            parts.transport.later(parts.transport.now(), lambda: self._own_motions.over(running))
+            context.transport.later(context.transport.now(), lambda: self._own_motions.over(running))
 
     def _count_abstained(self, running: RunningMotion) -> None:
         tables, header = running.motion.tables, running.header
@@ -438,7 +440,9 @@ class Node:
         if first.asked is not None:
             many = first.form.voted(first.asked).sum(axis=1)
             for member in tables[0]:
-                self._parts.of(running.roster.peers[member])["abstained"] += int(many[member] < header.asked)
+                self._context.of(running.roster.peers[member])["abstained"] += int(
+                    many[member] < header.asked
+                )
 
     # ---- what is asked of it -----------------------------------------------------------------------------
 
@@ -461,23 +465,23 @@ class Node:
 
     async def reload(self) -> ModelFacts:
         """Load model, holdout and weights again; ValueError if that cannot be: the old ones stay."""
-        parts = self._parts
+        context = self._context
         try:
             own = await asyncio.to_thread(self._load)
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             raise ValueError(f"the model cannot be loaded: {where}{error.strerror or error}") from None
-        parts.own = own
-        parts.scheduler.swap(own.model)
+        context.own = own
+        context.scheduler.swap(own.model)
         self._admission.model = own.model
-        for peer in parts.transport.connected():
+        for peer in context.transport.connected():
             self._say_labels(peer)
         self._tell_observers(None)
         return self.facts()
 
     def facts(self) -> ModelFacts:
         """Inputs and answers of its own model."""
-        model = self._parts.own.model
+        model = self._context.own.model
         kinds = model.kinds()
         columns = [Column(*msgspec.structs.astuple(each)) for each in model.schema]
         rules = list(dict.fromkeys(rule for kind in kinds for rule in RULES[kind]))
@@ -491,7 +495,7 @@ class Node:
         running = self._running.get(motion)
         if running is None or running.is_over:
             return None
-        return live_of(running, self._parts.transport.now())
+        return live_of(running, self._context.transport.now())
 
     def opening(self, motion: bytes) -> dict[str, Any]:
         """The event when a motion begins."""
@@ -500,8 +504,8 @@ class Node:
             return opening_of(running.header, running.roster.names)
         if queued is not None:
             return opening_of(queued.header, queued.roster.names)
-        if self._parts.storage.knows(motion):
-            stored = self._parts.storage.motion(motion)
+        if self._context.storage.knows(motion):
+            stored = self._context.storage.motion(motion)
             return opening_of(stored.header, stored.names)
         raise NotFoundError(f"motion {motion.hex()[:12]} is not under way at this node")
 
@@ -515,52 +519,52 @@ class Node:
 
     def counts(self) -> Mapping[str, int]:
         """Counters since the start, by name."""
-        return self._parts.counts + self._parts.transport.counts
+        return self._context.counts + self._context.transport.counts
 
     def status(self) -> Status:
         """How it is."""
-        parts, roster, news = self._parts, self.roster, self.archive.roster()
-        now = parts.transport.now()
+        context, roster, news = self._context, self.roster, self.archive.roster()
+        now = context.transport.now()
         going = self.under_way()
         own = [running for running in going if running.header.asker == running.place]
         labels = list(dict.fromkeys(label for known in self.announced_labels() for label in known))
         return Status(
-            node=parts.me.name,
+            node=context.me.name,
             version=__version__,
             moot=roster.digest,
             participants=len(roster),
             quorum=roster.members.quorum,
             seconds=round(now - self._began, 3),
             peers=[self._peer(peer, name) for peer, name in zip(roster.peers, roster.names, strict=True)
-                   if name != parts.me.name],
+                   if name != context.me.name],
             motions=[motion_status(running, now) for running in going],
             own_motions=(len(own), MOST_OPEN_EACH),
             all_motions=(len(going), MOST_OPEN),
             waiting=len(self._own_motions.waiting),
-            disk=(parts.storage.used(), parts.settings.disk),
-            has_room=parts.storage.has_room,
-            model=parts.scheduler.status(),
+            disk=(context.storage.used(), context.settings.disk),
+            has_room=context.storage.has_room,
+            model=context.scheduler.status(),
             epoch=roster.epoch,
-            present=roster.position(parts.me.fingerprint) is not None,
+            present=roster.position(context.me.fingerprint) is not None,
             rosters=len({running.header.moot for running in going} | {roster.moot}),
             proposals=news.proposals,
             accused=[each.participant for each in news.evidence],
             invitations=self._own_motions.invitation_status(now),
-            audit=parts.storage.audit.head(),
+            audit=context.storage.audit.head(),
             labels=labels,
         )  # fmt: skip
 
     def _peer(self, peer: bytes, name: str) -> PeerStatus:
-        parts, counted = self._parts, self._parts.of(peer)
-        connected = peer in parts.transport.connected()
+        context, counted = self._context, self._context.of(peer)
+        connected = peer in context.transport.connected()
         may, limits, (motions, rows) = self._admission.access_of(name)
         labels = self._knows.get(peer)
         return PeerStatus(
             name=name,
             connected=connected,
             benched=not connected and peer in self._seen,
-            latency=parts.transport.latencies().get(peer),
-            skew=parts.transport.skews().get(peer),
+            latency=context.transport.latencies().get(peer),
+            skew=context.transport.skews().get(peer),
             frames=counted["frames"],
             refused=counted["refused"],
             abstained=counted["abstained"],
@@ -572,10 +576,10 @@ class Node:
         )
 
     def _say_labels(self, peer: bytes) -> None:
-        labels = self._parts.own.model.labels
+        labels = self._context.own.model.labels
         if labels is not None:  # what is too long cannot be in a motion
             labels = [label for label in labels if 1 <= len(label) <= LONGEST_LABEL][:MOST_LABELS]
-        self._parts.send(peer, m.encode(m.Knows(None if labels is None else tuple(labels))))
+        self._context.send(peer, m.encode(m.Knows(None if labels is None else tuple(labels))))
 
 
 class EarlyFrames:

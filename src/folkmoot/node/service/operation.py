@@ -30,11 +30,11 @@ from folkmoot.node.membership.roster import Roster
 from folkmoot.node.rosters.exchange import RosterExchange
 from folkmoot.node.rosters.history import RosterHistory
 from folkmoot.node.service.archive import NodeArchive
+from folkmoot.node.service.context import Own, Settings
 from folkmoot.node.service.holdout import Holdout, read_holdout
 from folkmoot.node.service.models import load_model
 from folkmoot.node.service.node import Node
 from folkmoot.node.service.node_file import read_node_file
-from folkmoot.node.service.parts import Own, Settings
 from folkmoot.node.storage.database import DamagedError, FullError
 from folkmoot.node.storage.retention import DISK
 from folkmoot.node.storage.storage import Storage, open_storage

@@ -15,8 +15,8 @@ from folkmoot.arrays import Array
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.review import mixed, seal_of, unpack_rows, unsealed
 from folkmoot.node.service.admission import Admission
+from folkmoot.node.service.context import NodeContext
 from folkmoot.node.service.interface import Checked, CheckedColumn, InvitationStatus, RefusedError
-from folkmoot.node.service.parts import Parts
 from folkmoot.node.service.records import read_records, weights_of
 from folkmoot.node.service.running_motion import RunningMotion
 from folkmoot.node.service.scheduling import Answered, Question
@@ -79,8 +79,8 @@ class _Kept(msgspec.Struct, array_like=True):
 class OwnMotions:
     """The motions that a node puts: one after the other if there are many."""
 
-    def __init__(self, parts: Parts, admission: Admission, node: Node) -> None:
-        self._parts, self._admission, self._node = parts, admission, node
+    def __init__(self, context: NodeContext, admission: Admission, node: Node) -> None:
+        self._context, self._admission, self._node = context, admission, node
         self.waiting: deque[QueuedMotion] = deque()
         self._inviting: dict[bytes, asyncio.Future[RunningMotion | None]] = {}
         self.invitations: dict[bytes, RunningMotion] = {}
@@ -99,8 +99,8 @@ class OwnMotions:
 
     def _prepared(self, batch: Batch, terms: Terms) -> QueuedMotion:
         """The motion, all of it checked that can be checked without the model."""
-        parts, roster = self._parts, self._node.roster
-        place = roster.position(parts.me.fingerprint)
+        context, roster = self._context, self._node.roster
+        place = roster.position(context.me.fingerprint)
         if place is None:
             raise RefusedError("this node is not in the roster in force, so it cannot ask")
         terms, fell_back = self._filled(roster, terms)
@@ -110,11 +110,11 @@ class OwnMotions:
                 f"an input must have fewer than {MOST_BYTES:,} bytes: got {batch.columns:,} columns"
             )
         header = Header(
-            roster.moot, place, parts.settings.randbytes(16), parts.transport.clock(), terms, len(batch),
+            roster.moot, place, context.settings.randbytes(16), context.transport.clock(), terms, len(batch),
             batch.columns, batch.dtype, rows, batch.digests(), schema=batch.schema,
         )  # fmt: skip
         self._admission.check_own(header)
-        parts.own.model.check(header.schema, header.columns, terms.answers, header.dtype)
+        context.own.model.check(header.schema, header.columns, terms.answers, header.dtype)
         if terms.rows:
             if batch.nbytes > MOST_MIXED:
                 raise ValueError(
@@ -146,19 +146,19 @@ class OwnMotions:
         A member that announces very many cannot make the motion one that policies refuse: what most know
         comes first.
         """
-        own = self._parts.own.model.labels or []
+        own = self._context.own.model.labels or []
         known = Counter(label for labels in self._node.announced_labels() for label in set(labels))
         others = sorted(known.keys() - set(own), key=lambda label: (-known[label], label))
-        return tuple([*own, *others][: max(len(own), self._parts.settings.policy.most_labels)])
+        return tuple([*own, *others][: max(len(own), self._context.settings.policy.most_labels)])
 
     def _weights(self, roster: Roster, classes: int) -> tuple[tuple[int, ...], str]:
         """What members' votes weigh: by a weights file, else by track records; else all the same, and why."""
         members = [member.fingerprint for member in roster]
-        given = self._parts.own.weights
+        given = self._context.own.weights
         if any(given.get(member) for member in members):
             found = [given.get(member, 0.0) for member in members]
-        elif read_records(self._parts.storage):
-            found = weights_of(self._parts.storage, members, classes)
+        elif read_records(self._context.storage):
+            found = weights_of(self._context.storage, members, classes)
         else:
             return (1,) * len(members), EQUAL
         scale = min(_WEIGHT, MOST_WEIGHT / max(found)) if any(found) else 0.0
@@ -173,13 +173,13 @@ class OwnMotions:
 
         A service is not: what it fails at may be over when it is asked for its votes, and a request costs.
         """
-        model, header = self._parts.own.model, queued.header
+        model, header = self._context.own.model, queued.header
         if model.columns is not None or model.is_remote:
             return
         whole = batch.of_things or np.isfinite(batch.array[:1]).all()
         first, asker = batch.array[:1], queued.roster.peers[queued.place]
         found = await _awaited(
-            lambda done: self._parts.scheduler.ask(
+            lambda done: self._context.scheduler.ask(
                 Question(queued.name, asker, 1, lambda asked, *_: votes_on(asked, header, first), done)
             )
         )
@@ -203,10 +203,10 @@ class OwnMotions:
             else:
                 self.waiting.append(queued)
         except ValueError:
-            self._parts.storage.asked.drop(queued.name)
+            self._context.storage.asked.drop(queued.name)
             raise
         self.go_on()
-        self._parts.changed(queued.name)
+        self._context.changed(queued.name)
 
     def go_on(self) -> None:
         """Put motions that wait, as far as there are places."""
@@ -219,17 +219,17 @@ class OwnMotions:
             self.waiting.popleft()
         if self.waiting and not self._timer:
             self._timer = True
-            self._parts.transport.later(self._parts.transport.now() + AGAIN, self._tick)
+            self._context.transport.later(self._context.transport.now() + AGAIN, self._tick)
 
     def _tick(self) -> None:
         self._timer = False
-        if not self._parts.broken:
+        if not self._context.broken:
             self.go_on()
 
     def _begin(self, queued: QueuedMotion) -> bool:
         if queued.roster is not self._node.roster:
             raise RefusedError("the roster has changed since this motion was made: ask again")
-        room = self._parts.storage.has_room
+        room = self._context.storage.has_room
         if not self._admission.begin_own(queued.header, self._node.under_way(), has_room=room):
             return False
         running = self._node.open_own(queued)
@@ -241,24 +241,24 @@ class OwnMotions:
 
     def _keep(self, queued: QueuedMotion) -> None:
         """Keep its inputs until it is over, so that a restart loses neither them nor a motion that waits."""
-        batch, parts = queued.batch, self._parts
+        batch, context = queued.batch, self._context
         if batch is None:
             return
         head = msgspec.msgpack.encode(_Kept(queued.header.encoded(), queued.fell_back, queued.order))
-        if not parts.storage.asked.keep(queued.name, head, batch.chunks(), batch.nbytes):
-            parts.log("info", "inputs kept in memory only", motion=queued.name.hex(), bytes=batch.nbytes)
+        if not context.storage.asked.keep(queued.name, head, batch.chunks(), batch.nbytes):
+            context.log("info", "inputs kept in memory only", motion=queued.name.hex(), bytes=batch.nbytes)
 
     def take_up(self) -> None:
         """Let the motions wait again that had no place when this node last stopped."""
-        parts, roster = self._parts, self._node.roster
-        place = roster.position(parts.me.fingerprint)
-        for name in parts.storage.asked.names():
-            if parts.storage.knows(name):
-                if parts.storage.motion(name).state != "open":
-                    parts.storage.asked.drop(name)
+        context, roster = self._context, self._node.roster
+        place = roster.position(context.me.fingerprint)
+        for name in context.storage.asked.names():
+            if context.storage.knows(name):
+                if context.storage.motion(name).state != "open":
+                    context.storage.asked.drop(name)
                 continue
             try:
-                kept = msgspec.msgpack.decode(parts.storage.asked.head(name), type=_Kept)
+                kept = msgspec.msgpack.decode(context.storage.asked.head(name), type=_Kept)
                 header = read_header(kept.header, len(roster))
                 if header.moot != roster.moot or place is None:
                     raise ValueError("the roster has changed since this motion was made: ask again")
@@ -266,15 +266,15 @@ class OwnMotions:
                 if batch is None:
                     raise ValueError("its inputs are not there any more: ask again")
             except ValueError as error:
-                parts.storage.asked.drop(name)
-                parts.log("error", "motion not put", motion=name.hex(), why=str(error))
+                context.storage.asked.drop(name)
+                context.log("error", "motion not put", motion=name.hex(), why=str(error))
                 continue
             self.waiting.append(QueuedMotion(roster, place, header, batch, kept.fell_back, kept.order))
         self.go_on()
 
     def kept(self, name: bytes, header: Header) -> Batch | None:
         """The inputs of a motion of this node, as they were kept; None if they were not, or were changed."""
-        data = self._parts.storage.asked.inputs(name)
+        data = self._context.storage.asked.inputs(name)
         if data and header.of_things:
             batch = Batch.of(unpacked(data, header.dtype, header.schema), schema=header.schema)
             return batch if batch.digests() == header.chunks else None
@@ -284,12 +284,12 @@ class OwnMotions:
         return batch if batch.digests() == header.chunks else None
 
     def _give_up(self, queued: QueuedMotion, why: str) -> None:
-        self._parts.storage.asked.drop(queued.name)
-        self._parts.log("error", "motion not put", motion=queued.name.hex(), why=why)
+        self._context.storage.asked.drop(queued.name)
+        self._context.log("error", "motion not put", motion=queued.name.hex(), why=why)
         future = self._inviting.pop(queued.name, None)
         if future is not None and not future.done():
             future.set_exception(RefusedError(why))
-        self._parts.changed(queued.name)
+        self._context.changed(queued.name)
 
     def waits(self, name: bytes) -> QueuedMotion | None:
         """A motion that waits for its place."""
@@ -299,12 +299,12 @@ class OwnMotions:
 
     async def _with_rows(self, batch: Batch, queued: QueuedMotion) -> QueuedMotion:
         """The same motion, with rows of members among its inputs."""
-        parts, draft = self._parts, queued.header
-        began, secret = parts.transport.now(), parts.settings.randbytes(32)
+        context, draft = self._context, queued.header
+        began, secret = context.transport.now(), context.settings.randbytes(32)
         terms = msgspec.structs.replace(draft.terms, seconds=_seconds_for_rows(draft.terms))
         invitation = Header(
-            draft.moot, draft.asker, parts.settings.randbytes(16), parts.transport.clock(), terms, terms.rows,
-            draft.columns, draft.dtype, seal=seal_of(secret), schema=draft.schema,
+            draft.moot, draft.asker, context.settings.randbytes(16), context.transport.clock(), terms,
+            terms.rows, draft.columns, draft.dtype, seal=seal_of(secret), schema=draft.schema,
         )  # fmt: skip
         invitation.check(len(queued.roster))
         asked = replace(queued, header=invitation, batch=None)
@@ -319,14 +319,14 @@ class OwnMotions:
                 raise RefusedError(self._nobody(running))
             return await self._mixed(batch, queued, name, shown, began)
         except ValueError as error:
-            parts.storage.amend(name, why=str(error))
+            context.storage.amend(name, why=str(error))
             raise
 
     async def _mixed(
         self, batch: Batch, queued: QueuedMotion, invitation: bytes, shown: Mapping[int, Array], began: float
     ) -> QueuedMotion:
-        parts, draft = self._parts, queued.header
-        seed, n = parts.settings.randbytes(32), len(queued.roster)
+        context, draft = self._context, queued.header
+        seed, n = context.settings.randbytes(32), len(queued.roster)
 
         def mix() -> tuple[Batch, bytes, tuple[bytes, ...]]:
             found, order = mixed(np.asarray(batch.array), shown, n, seed)
@@ -334,15 +334,15 @@ class OwnMotions:
             return together, order, together.digests()
 
         asker = queued.roster.peers[queued.place]
-        mixture = await _awaited(lambda done: parts.scheduler.work(invitation, asker, mix, done))
+        mixture = await _awaited(lambda done: context.scheduler.work(invitation, asker, mix, done))
         if mixture.trouble:
             raise ValueError(f"validation rows and inputs cannot be put together: {mixture.trouble}")
         together, order, chunks = mixture.parts[0]
-        left = draft.terms.seconds - (parts.transport.now() - began)
+        left = draft.terms.seconds - (context.transport.now() - began)
         rows = len(together) - len(batch)
         header = msgspec.structs.replace(
             _of_seconds(draft, left), inputs=len(together), chunk_rows=together.chunk_rows, chunks=chunks,
-            rows=rows, shown=invitation if rows else b"", created=parts.transport.clock(),
+            rows=rows, shown=invitation if rows else b"", created=context.transport.clock(),
         )  # fmt: skip
         self._admission.check_own(header)
         return replace(queued, header=header, batch=together, order=order)
@@ -357,7 +357,7 @@ class OwnMotions:
                     found[member] = unpack_rows(running.header, text)
             except ValueError as error:
                 name = running.roster.names[member]
-                self._parts.log("warning", "no validation rows", member=name, why=str(error))
+                self._context.log("warning", "no validation rows", member=name, why=str(error))
         return {member: rows for member, rows in found.items() if len(rows)}
 
     def _nobody(self, running: RunningMotion | None) -> str:
@@ -369,7 +369,7 @@ class OwnMotions:
     def over(self, running: RunningMotion) -> None:
         """A motion of this node is over: an invitation is followed by its motion, and places are free."""
         name = running.name
-        self._parts.storage.asked.drop(name)
+        self._context.storage.asked.drop(name)
         self.invitations.pop(name, None)
         future = self._inviting.pop(name, None)
         if future is not None and not future.done():
@@ -398,7 +398,7 @@ class OwnMotions:
         why = unchecked = ""
         outside = 0
         labels = list(terms.labels or (() if terms.answers in ("numbers", "text") else self.labels()))
-        model = self._parts.own.model
+        model = self._context.own.model
         try:
             fit = model.fit(batch.schema, batch.columns, batch.dtype)
             unchecked = fit.unchecked

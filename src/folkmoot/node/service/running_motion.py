@@ -23,10 +23,10 @@ from folkmoot.node.evidence import what_of
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.own import OwnVotes, final_votes
 from folkmoot.node.review import ballots_of, first_ballot
+from folkmoot.node.service.context import NodeContext
 from folkmoot.node.service.holdout import rows_shown, rows_to_show
 from folkmoot.node.service.inputs import Inputs
 from folkmoot.node.service.models import Model
-from folkmoot.node.service.parts import Parts
 from folkmoot.node.service.records import knowledge
 from folkmoot.node.service.scheduling import Answered, Question
 from folkmoot.node.service.voting import ModelVotes, chosen_by, question_of, votes_on
@@ -61,7 +61,7 @@ class RunningMotion:
 
     def __init__(
         self,
-        parts: Parts,
+        context: NodeContext,
         over: Callable[[RunningMotion], None],
         roster: Roster,
         place: int,
@@ -81,8 +81,8 @@ class RunningMotion:
         ``records`` are the journal of a motion that is taken up again, ``part`` what the node noted of it.
         One that ``is_over`` is taken up for those who still ask about it.
         """
-        now, holdout = parts.transport.now(), parts.own.holdout
-        self.parts, self.roster, self.place, self.header = parts, roster, place, header
+        now, holdout = context.transport.now(), context.own.holdout
+        self.context, self.roster, self.place, self.header = context, roster, place, header
         self.announce, self.ends, self.began = announce, ends, now
         self.asker = roster.peers[header.asker]  # the fingerprint of the member that put it
         self.confirmed = header.asker == place  # whether its asker itself has told of it
@@ -91,8 +91,8 @@ class RunningMotion:
         self.shares: dict[str, float] = {}  # of the first votes, by label, once somebody has looked
         self.reason = "" if part is None else part.abstained
         self.motion = Motion(
-            header, roster.members, place, parts.me.key.sign, delta=parts.settings.delta, records=records,
-            now=now, seed=parts.settings.randbytes(32), holdout=(holdout.right, len(holdout)),
+            header, roster.members, place, context.me.key.sign, delta=context.settings.delta, records=records,
+            now=now, seed=context.settings.randbytes(32), holdout=(holdout.right, len(holdout)),
         )  # fmt: skip
         self.name = self.motion.name
         self._tell_over = over
@@ -151,12 +151,12 @@ class RunningMotion:
             self.motion.refuse(member, self._now())
             self.settle()
         elif new and self.place == self.header.asker:
-            when = self._now() + self.parts.settings.delta
-            self.parts.transport.later(when, lambda: self._spread(message))
-        self.parts.changed(self.name)
+            when = self._now() + self.context.settings.delta
+            self.context.transport.later(when, lambda: self._spread(message))
+        self.context.changed(self.name)
 
     def _spread(self, message: Refuse) -> None:
-        if self.parts.broken or self.stopped or message.member in self.committed:
+        if self.context.broken or self.stopped or message.member in self.committed:
             return
         for peer in self.others:
             if peer != message.member:
@@ -200,8 +200,8 @@ class RunningMotion:
     def stop(self, why: str) -> None:
         """Give the motion up."""
         if not self.stopped and self.motion.answer is None:
-            self.parts.storage.stop(self.name, why, self.parts.transport.clock(), **self._summary())
-            self.parts.log("info", "motion stopped", motion=self.name.hex(), why=why)
+            self.context.storage.stop(self.name, why, self.context.transport.clock(), **self._summary())
+            self.context.log("info", "motion stopped", motion=self.name.hex(), why=why)
         self.drop()
         self._end()
 
@@ -219,7 +219,7 @@ class RunningMotion:
     def drop(self) -> None:
         """Do nothing any more."""
         self.stopped = True
-        self.parts.scheduler.cancel(self.name)
+        self.context.scheduler.cancel(self.name)
         if self._cancel is not None:
             self._cancel()
         self._cancel = self._batch = None
@@ -227,7 +227,7 @@ class RunningMotion:
     # Inside
 
     def _now(self) -> float:
-        return self.parts.transport.now()
+        return self.context.transport.now()
 
     def send(self, peer: int, message: Message) -> None:
         """Send a message about this motion."""
@@ -235,7 +235,7 @@ class RunningMotion:
 
     def _transmit(self, peer: int, frame: bytes) -> None:
         self._sent += len(frame)
-        self.parts.send(self.roster.peers[peer], frame)
+        self.context.send(self.roster.peers[peer], frame)
 
     @property
     def others(self) -> list[int]:
@@ -244,15 +244,15 @@ class RunningMotion:
 
     def settle(self) -> None:
         """Store, then send, then work: in this order, so that nothing is said that could be forgotten."""
-        parts = self.parts
-        if parts.broken or self.stopped:
+        context = self.context
+        if context.broken or self.stopped:
             return
         outbox = self.motion.take()
         if outbox.records:
             try:
-                parts.storage.append(self.name, outbox.records, parts.transport.clock())
+                context.storage.append(self.name, outbox.records, context.transport.clock())
             except BaseException:
-                parts.broken = True  # what follows must not be said
+                context.broken = True  # what follows must not be said
                 raise
         for to, frame in outbox.frames:
             for peer in self.others if to is None else [to]:
@@ -263,7 +263,7 @@ class RunningMotion:
         self._vote()
         self._arm()
         if not self.is_old:
-            parts.changed(self.name)
+            context.changed(self.name)
 
     def _arm(self) -> None:
         """Be woken when the session, the inputs or the deadline wants it."""
@@ -284,10 +284,10 @@ class RunningMotion:
             self._cancel()
         self._wakes, self._cancel = when, None
         if when < math.inf:
-            self._cancel = self.parts.transport.later(max(when, now), self._wake)
+            self._cancel = self.context.transport.later(max(when, now), self._wake)
 
     def _wake(self) -> None:
-        if self.parts.broken or self.stopped:
+        if self.context.broken or self.stopped:
             return
         self._wakes, self._cancel = math.inf, None
         now = self._now()
@@ -311,27 +311,27 @@ class RunningMotion:
             self._tell_over(self)
 
     def _accuse(self) -> None:
-        parts = self.parts
+        context = self.context
         for member in self.motion.evidence.keys() - self._accused:
             self._accused.add(member)
             evidence = self.motion.evidence[member]
-            if parts.storage.accuse(self.name, evidence, parts.transport.clock()):
-                parts.counts["evidence"] += 1
-                parts.log(
+            if context.storage.accuse(self.name, evidence, context.transport.clock()):
+                context.counts["evidence"] += 1
+                context.log(
                     "warning", "evidence", motion=self.name.hex(), against=self.roster.names[member],
                     what=what_of(evidence),
                 )  # fmt: skip
         for member in self.motion.alarms - self._alarms:
             self._alarms.add(member)
-            parts.counts["other_results"] += 1
+            context.counts["other_results"] += 1
             name = self.roster.names[member]
-            parts.log("error", "a member computed another result", motion=self.name.hex(), member=name)
+            context.log("error", "a member computed another result", motion=self.name.hex(), member=name)
 
     def _compute(self) -> None:
         """Have the answer of a large motion computed while the node does other things."""
         if self.motion.computable and not self._is_computing:
             self._is_computing = True
-            self.parts.transport.compute(self.motion.answering(), self._computed)
+            self.context.transport.compute(self.motion.answering(), self._computed)
 
     def _computed(self, answer: bytes) -> None:
         if not self.stopped:
@@ -343,12 +343,12 @@ class RunningMotion:
         answer = self.motion.answer
         if answer is None or self.is_concluded:
             return
-        parts = self.parts
+        context = self.context
         data = certificate_of(self.motion, self.announce.signature)
         verify(data, self.roster, answer=answer)
         self.is_concluded = True
-        parts.storage.conclude(self.name, answer, data, parts.transport.clock(), **self._summary())
-        parts.log(
+        context.storage.conclude(self.name, answer, data, context.transport.clock(), **self._summary())
+        context.log(
             "info", "motion decided", motion=self.name.hex(), seconds=round(self._now() - self.began, 3)
         )
         self._end()
@@ -392,7 +392,7 @@ class RunningMotion:
             return
         self._busy = poll
         if header.invites:
-            ballot, why = rows_to_show(self.parts, self.name, header, self.place)
+            ballot, why = rows_to_show(self.context, self.name, header, self.place)
             if why:
                 self.say_why(why)
             self._cast(poll, ballot)
@@ -406,13 +406,13 @@ class RunningMotion:
             self._cast_own()
 
     def _cast(self, poll: int, votes: bytes) -> None:
-        self.motion.vote(poll, votes, self.parts.settings.randbytes(32), self._now())
+        self.motion.vote(poll, votes, self.context.settings.randbytes(32), self._now())
         self.settle()
 
     def _begin_inputs(self) -> None:
         header = self.header
-        patience = 4 * self.parts.settings.delta
-        own = rows_shown(self.parts, self.name, header) if header.rows else None
+        patience = 4 * self.context.settings.delta
+        own = rows_shown(self.context, self.name, header) if header.rows else None
         self._inputs = Inputs(header, self._fetch, self._ask_model, patience=patience, own=own)
         self._inputs.step(self._now())
         self._try_vote()
@@ -420,7 +420,7 @@ class RunningMotion:
     def _leave_inputs(self) -> None:
         """They are not wanted any more."""
         self._inputs = None
-        self.parts.scheduler.cancel(self.name)
+        self.context.scheduler.cancel(self.name)
 
     def _fetch(self, index: int) -> None:
         if self.place != self.header.asker:
@@ -432,7 +432,7 @@ class RunningMotion:
         return b"" if self._batch is None else self._batch.chunk(index)
 
     def _ask_model(self, index: int, rows: Array) -> None:
-        header, now = self.header, self.parts.transport.now
+        header, now = self.header, self.context.transport.now
         until = self._cutoff(0) - min(_TO_COME_BACK, header.terms.window / 10)
         if header.terms.answers == "text" or header.rows:
             self._rows[index] = rows
@@ -444,7 +444,7 @@ class RunningMotion:
             if self._inputs is None:
                 return
             cast = self._inputs.answered(index, found.parts, found.trouble)
-            log, motion = self.parts.log, self.name.hex()
+            log, motion = self.context.log, self.name.hex()
             if cast.reason:
                 log("warning", "abstains", motion=motion, why=cast.reason, detail=cast.detail)
             if cast.unchecked and index == 0:
@@ -453,7 +453,7 @@ class RunningMotion:
             self._try_vote()
             self._arm()
 
-        self.parts.scheduler.ask(Question(self.name, self.asker, len(rows), ask, done, chunk=index))
+        self.context.scheduler.ask(Question(self.name, self.asker, len(rows), ask, done, chunk=index))
 
     def _try_vote(self) -> None:
         if self._inputs is not None and self._inputs.complete:
@@ -461,7 +461,7 @@ class RunningMotion:
 
     def _cutoff(self, poll: int) -> float:
         """When a member commits to the votes that it has, so that these are in the set."""
-        window, delta = self.header.terms.window, self.parts.settings.delta
+        window, delta = self.header.terms.window, self.context.settings.delta
         return self.motion.polls[poll].opened + max(window - MARGIN * delta, window / 2)
 
     def _vote_first(self) -> None:
@@ -469,7 +469,7 @@ class RunningMotion:
         inputs, header = self._inputs, self.header
         if inputs is None or self.motion.wanted != 0:
             return
-        votes, reason = inputs.ballot(self.parts.scheduler.so_far(self.name))
+        votes, reason = inputs.ballot(self.context.scheduler.so_far(self.name))
         if header.rows:
             order = bytes.fromhex(self._part.order) if header.asker == self.place else b""
             ballot = first_ballot(header, votes, inputs.places, order)
@@ -484,7 +484,7 @@ class RunningMotion:
         """Tell all why this node has no votes, or not on all inputs."""
         self.reason = reason[:LONGEST_REASON]
         self.refusals[self.place] = self.reason
-        signature = self.parts.me.key.sign(refusal(self.name, self.place, self.reason))
+        signature = self.context.me.key.sign(refusal(self.name, self.place, self.reason))
         message = Refuse(self.name, self.place, self.reason, signature)
         for peer in self.others:
             self.send(peer, message)
@@ -497,13 +497,13 @@ class RunningMotion:
 
     def _choose(self) -> None:
         """Choose among the texts that were proposed, by this node's own rule, until the window ends."""
-        header, place, how = self.header, self.place, self.parts.own.choose
+        header, place, how = self.header, self.place, self.context.own.choose
         found = self._candidates
         rows = [row for _, chunk in sorted(self._rows.items()) for row in chunk]
         questions = [question_of(header, row) for row in rows]
         if how == "own-model" and len(questions) < header.inputs:
             self._fell_back = "it was started again, and does not hold the inputs any more"
-        secret, now = self.parts.settings.randbytes(32), self.parts.transport.now
+        secret, now = self.context.settings.randbytes(32), self.context.transport.now
         until = self._cutoff(1) - min(_TO_COME_BACK, header.terms.window / 10)
         self._choosing = True
 
@@ -517,18 +517,18 @@ class RunningMotion:
                 return
             why = answered.trouble or next((part.detail for part in answered.parts if part.reason), "")
             if why:
-                self.parts.log("warning", "no choice", motion=self.name.hex(), why=why)
+                self.context.log("warning", "no choice", motion=self.name.hex(), why=why)
             choices = [each for part in answered.parts for each in part.votes]
             self._cast_choices([*choices, *[None] * (header.inputs - len(choices))])
 
-        self.parts.scheduler.ask(Question(self.name, self.asker, header.inputs, ask, done))
+        self.context.scheduler.ask(Question(self.name, self.asker, header.inputs, ask, done))
         self._arm()
 
     def _stay_with_own(self) -> None:
         """Choose one's own proposals: the model was too slow."""
         self._fell_back = "its model was too slow to choose, so it stayed with its own texts"
-        self.parts.log("warning", "no choice", motion=self.name.hex(), why=self._fell_back)
-        self.parts.scheduler.cancel(self.name)
+        self.context.log("warning", "no choice", motion=self.name.hex(), why=self._fell_back)
+        self.context.scheduler.cancel(self.name)
         self._cast_choices(chosen_by("same", None, self.place, [], self._candidates, b"").votes)
 
     def _cast_choices(self, choices: Sequence[Choice | None]) -> None:
@@ -539,7 +539,7 @@ class RunningMotion:
     def _cast_own(self) -> None:
         """Final votes by what only this node knows, worked out beside the model."""
         header, roster, tables = self.header, self.roster, self.motion.tables
-        own = knowledge(self.parts.storage, self.parts.own.holdout, header, roster)
+        own = knowledge(self.context.storage, self.context.own.holdout, header, roster)
         n, place = len(roster), self.place
         chunks = [rows for _, rows in sorted(self._rows.items())]
         whole = sum(map(len, chunks)) == header.inputs  # not after a restart
@@ -552,7 +552,7 @@ class RunningMotion:
             if self.stopped or self.motion.wanted != 1:
                 return
             if answered.trouble:
-                self.parts.log("error", "no final votes", motion=self.name.hex(), why=answered.trouble)
+                self.context.log("error", "no final votes", motion=self.name.hex(), why=answered.trouble)
                 self._cast(1, b"")
                 return
             found: OwnVotes = answered.parts[0]
@@ -560,7 +560,7 @@ class RunningMotion:
             self._weights = dict(zip(roster.names, weights, strict=True))
             self._fell_back = found.why or ""
             if found.why:
-                self.parts.log("info", "fell back to plurality", motion=self.name.hex(), why=found.why)
+                self.context.log("info", "fell back to plurality", motion=self.name.hex(), why=found.why)
             self._cast(1, found.ballot)
 
-        self.parts.scheduler.work(self.name, self.asker, job, done)
+        self.context.scheduler.work(self.name, self.asker, job, done)

@@ -1,4 +1,4 @@
-"""The world, storage and model that all motions of one node share."""
+"""The context of a node: the world, storage and model that all its motions share."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class Settings:
 
 
 @dataclass
-class Parts:
-    """Parts with which one node's motions are played."""
+class NodeContext:
+    """The world, storage and model with which one node's motions run."""
 
     me: Identity
     storage: Storage
