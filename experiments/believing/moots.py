@@ -311,7 +311,7 @@ def _finding(where: str, by: dict[str, float]) -> Finding:
         f"best rival: {rival} {by[rival]:.3f}",
         "; ".join(lines),
         difference=f"auto {-behind:+.3f} ± {error:.3f} beside {candidate}",
-        holds=behind <= max(_NEAR, 2 * error),
+        holds=bool(behind <= max(_NEAR, 2 * error)),
     )
 
 

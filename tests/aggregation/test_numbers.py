@@ -243,3 +243,19 @@ def test_models_of_one_region_each_are_too_near_the_middle_and_the_rule_need_not
     kept = moved(answers[:, 160:], TRIM)
     in_range = np.clip(truth[160:], kept.min(axis=0), kept.max(axis=0))
     assert _off(review.estimate(answers[:, 160:]), truth[160:]) < 0.5 * _off(in_range, truth[160:])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_of_three_that_lies_on_inputs_and_rows_is_not_believed(seed: int) -> None:
+    """It says three deviations too much everywhere, and labels its own rows so."""
+    rng = np.random.default_rng([seed, 12])
+    truth = rng.normal(size=230)
+    said = truth + 0.4 * rng.normal(size=(3, 230))
+    said[0] = truth + 3
+    owner = np.arange(30) % 3
+    told = truth[:30] + np.where(owner == 0, 3.0, 0.0)
+    known = Known(rows=Rows(said[:, :30], told, owner), judges=np.array([1, 2]))
+    final = PeerReview().final_votes(said[:, 30:], known).votes[1:]
+    assert _off(final, truth[30:]) < 0.75 * _off(said[:, 30:].mean(axis=0), truth[30:])
+    panel = NumberPanel(said[:, :30, None], told[:, None], owner, 0)
+    assert [panel.review(judge).accepted.tolist() for judge in (1, 2)] == [[False, True, True]] * 2
