@@ -25,6 +25,7 @@ from folkmoot.explanation.making import explain
 from folkmoot.learning.exporting import Exported, of_labels
 from folkmoot.learning.first_votes import (
     FirstVotes,
+    chances_of,
     check_labels,
     has_probabilities,
     known_classes,
@@ -32,7 +33,6 @@ from folkmoot.learning.first_votes import (
     places,
     probabilities_cast,
     same_kind,
-    say_chances,
 )
 from folkmoot.learning.improving import improve_labels
 from folkmoot.learning.known_rows import label_kept, own_answers, published
@@ -253,12 +253,11 @@ class ConsensusClassifier(ClassifierMixin, Moot):
                 f"y must hold at least two classes: got one class, {self.classes_.tolist()[0]!r}"
             )
 
-    def _votes_on(self, X: Any, labels: Array | None = None) -> FirstVotes:
-        known = self.classes_ if labels is None else labels
+    def _votes_on(self, X: Any) -> FirstVotes:
         if self._soft:
-            chances = self._ask(X, say_chances, self.classes_)
-            return probabilities_cast(chances, known, self._names, X)
-        return labels_cast(self._ask(X), known, self._names, X)
+            chances = self._ask(X, chances_of, self.classes_)
+            return probabilities_cast(chances, len(self.classes_), self._names, X)
+        return labels_cast(self._ask(X), self.classes_, self._names, X)
 
     def _own_votes(self) -> Callable[[Task, Participant, Ints], Array | None]:
         return partial(own_answers, classes=self.classes_, soft=self._soft)

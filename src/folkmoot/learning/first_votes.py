@@ -6,7 +6,7 @@ table: -1 among classes, NaN among probabilities and numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -169,21 +169,14 @@ class FirstVotes:
 
 def labels_cast(answers: Sequence[Array | str], labels: Array, names: Sequence[str], X: Any) -> FirstVotes:
     """Everybody's labels as places in ``labels``; warnings name who failed and who named others."""
-    inputs = next(len(each) for each in answers if not isinstance(each, str))
-    votes = np.full((len(answers), inputs), NO_VOTE, dtype=np.int64)
-    faults: dict[int, str] = {}
-    strange = []
-    for i, each in enumerate(answers):
-        found = each if isinstance(each, str) else places(each, labels)
-        if isinstance(found, str):
-            faults[i] = found
-            continue
-        votes[i] = found
-        if not isinstance(each, str) and (found == NO_VOTE).any() and _names_others(each, found):
-            strange.append(names[i])
-    _tell_faults(faults, names)
+    votes = _table(answers, names, X, lambda each: places(each, labels), (), NO_VOTE)
+    strange = [
+        names[i]
+        for i, (each, found) in enumerate(zip(answers, votes.table, strict=True))
+        if i not in votes.faults and (found == NO_VOTE).any() and _names_others(np.asarray(each), found)
+    ]
     warn_about(strange, _STRANGE)
-    return FirstVotes(votes, faults, X)
+    return votes
 
 
 def places(answers: Array, labels: Array) -> Ints | str:
@@ -211,20 +204,10 @@ def _names_others(answers: Array, found: Ints) -> bool:
 
 
 def probabilities_cast(
-    answers: Sequence[Array | str], labels: Array, names: Sequence[str], X: Any
+    answers: Sequence[Array | str], classes: int, names: Sequence[str], X: Any
 ) -> FirstVotes:
-    """Everybody's probabilities of ``labels``; a warning names who failed."""
-    inputs = next(len(each) for each in answers if not isinstance(each, str))
-    table = np.full((len(answers), inputs, len(labels)), np.nan)
-    faults: dict[int, str] = {}
-    for i, each in enumerate(answers):
-        if isinstance(each, str):
-            faults[i] = each
-        else:
-            table[i, :, : each.shape[1]] = each
-            table[i, :, each.shape[1] :] = 0.0  # labels that nobody knows
-    _tell_faults(faults, names)
-    return FirstVotes(table, faults, X)
+    """Everybody's probabilities of so many classes; a warning names who failed."""
+    return _table(answers, names, X, lambda each: each, (classes,), np.nan)
 
 
 def numbers_cast(
@@ -235,28 +218,37 @@ def numbers_cast(
     usual = max(set(shapes), key=shapes.count)  # of fitted models nobody has said
     if outputs is not None:
         usual = () if outputs == 1 else (outputs,)
+
+    def read(each: Array) -> Array | str:
+        if each.shape[1:] != usual:
+            return f"predict returned the shape {each.shape}"
+        if each.dtype.kind not in "biuf" or (np.abs(each) > LARGEST).any():  # NaN is no answer
+            return "predict returned something that is not a finite number"
+        return each
+
+    votes = _table(answers, names, X, read, usual, np.nan)
+    if len(votes.faults) == len(answers):
+        raise ValueError(f"no participant can answer; the first, {names[0]!r}, says {votes.faults[0]}")
+    return votes
+
+
+def _table(
+    answers: Sequence[Array | str],
+    names: Sequence[str],
+    X: Any,
+    read: Callable[[Array], Array | str],
+    shape: tuple[int, ...],
+    gap: float,
+) -> FirstVotes:
+    """Answers as they are read, of this shape per input; a gap for those that failed. A warning names them."""
     inputs = next(len(each) for each in answers if not isinstance(each, str))
-    table = np.full((len(answers), inputs, *usual), np.nan)
+    table = np.full((len(answers), inputs, *shape), gap)
     faults: dict[int, str] = {}
     for i, each in enumerate(answers):
-        if isinstance(each, str):
-            faults[i] = each
-        elif each.shape[1:] != usual:
-            faults[i] = f"predict returned the shape {each.shape}"
-        elif each.dtype.kind not in "biuf" or (np.abs(each) > LARGEST).any():  # NaN is no answer
-            faults[i] = "predict returned something that is not a finite number"
+        found = each if isinstance(each, str) else read(each)
+        if isinstance(found, str):
+            faults[i] = found
         else:
-            table[i] = each
-    _tell_faults(faults, names)
-    if len(faults) == len(answers):
-        raise ValueError(f"no participant can answer; the first, {names[0]!r}, says {faults[0]}")
-    return FirstVotes(table, faults, X)
-
-
-def _tell_faults(faults: dict[int, str], names: Sequence[str]) -> None:
+            table[i] = found
     warn_about([f"{names[i]} ({fault})" for i, fault in faults.items()], _FAILED)
-
-
-def say_chances(participant: Participant, X: Any, classes: Array) -> Array | str:
-    """Class probabilities of a participant."""
-    return chances_of(participant, X, classes)
+    return FirstVotes(table, faults, X)
