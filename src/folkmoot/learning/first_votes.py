@@ -240,7 +240,7 @@ def _table(
     shape: tuple[int, ...],
     gap: float,
 ) -> FirstVotes:
-    """Answers as they are read, of this shape per input; a gap for those that failed. A warning names them."""
+    """Answers as they are read, of this shape per input; a gap for those that failed, whom it warns of."""
     inputs = next(len(each) for each in answers if not isinstance(each, str))
     table = np.full((len(answers), inputs, *shape), gap)
     faults: dict[int, str] = {}
