@@ -395,26 +395,16 @@ def _why_one(found: MotionVotes, i: int) -> str:
 
 def _about_texts(found: MotionVotes, decisions: Sequence[Any]) -> dict[str, Any]:
     """Votes, shares and candidates of a motion about texts."""
-    from folkmoot.texts.outcome import independence_of, why_undecided  # brings scipy's graphs
+    from folkmoot.texts.outcome import candidates_by_name, independence_of, why_undecided  # brings scipy
 
     stored, header, names = found.stored, found.stored.header, found.stored.names
     choices = found.tables[1] if len(found.tables) > 1 else {}
     judged = verdicts(header, (found.tables[0], choices), found.coin, stored.faults)
-    cast = {i: Choices(header.inputs).unpack(data) for i, data in sorted(choices.items())}
+    cast = {i: Choices(header.inputs).unpack(data) for i, data in choices.items()}
     candidates = []
-    for k, each in enumerate(judged):
-        best = {i: choice.best for i, chosen in cast.items() if (choice := chosen[k]) is not None}
-        candidates.append(
-            [
-                CandidateTold(
-                    candidate.text,
-                    [names[i] for i in candidate.proposers],
-                    [names[i] for i, chosen in best.items() if chosen == place],
-                    each.classes[place],
-                )
-                for place, candidate in enumerate(each.candidates)
-            ]
-        )
+    for k, one in enumerate(judged):
+        chosen = {i: choice for i, each in cast.items() if (choice := each[k]) is not None}
+        candidates.append([CandidateTold(**each) for each in candidates_by_name(one, chosen, names)])
     effective, alike = _in_short(independence_of(judged, names)) if len(found.tables) > 1 else (None, [])
     return {
         "candidates": candidates,

@@ -160,15 +160,7 @@ class TextOutcome:
             "question": each.question,
             "answer": found.answer,
             "undecided": each.undecided,
-            "candidates": [
-                {
-                    "text": candidate.text,
-                    "proposed_by": [names[i] for i in candidate.proposers],
-                    "chosen_by": [name for name, choice in choices.items() if choice.best == place],
-                    "same_as": found.classes[place],
-                }
-                for place, candidate in enumerate(found.candidates)
-            ],
+            "candidates": candidates_by_name(found, each.choices, names),
             "proposals": {
                 name: {"text": said.text} if said.text is not None else _reason(said.reason, said.detail)
                 for name, said in zip(names, each.proposed, strict=True)
@@ -182,6 +174,21 @@ class TextOutcome:
     def to_json(self) -> str:
         """The same as JSON."""
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
+
+
+def candidates_by_name(
+    found: Verdict, choices: Mapping[int, Choice], names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Each candidate as plain data: who proposed it, who chose it, and the first one that means the same."""
+    return [
+        {
+            "text": candidate.text,
+            "proposed_by": [names[i] for i in candidate.proposers],
+            "chosen_by": [names[i] for i, choice in sorted(choices.items()) if choice.best == place],
+            "same_as": found.classes[place],
+        }
+        for place, candidate in enumerate(found.candidates)
+    ]
 
 
 def why_undecided(found: Verdict) -> str:
