@@ -106,7 +106,7 @@ def learn(
         ),
     ] = "rf",
     answers: Annotated[
-        str | None, answers_option(ANSWERS, show_default="labels, or numbers if the target has many")
+        str | None, answers_option(ANSWERS, show_default="labels; numbers for a target of many values")
     ] = None,
     believe: Annotated[
         str | None, believe_option(AGGREGATIONS, show_default="auto, which shows ten rows of each group")

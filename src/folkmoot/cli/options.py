@@ -380,7 +380,7 @@ Truth = Annotated[
     Path | None,
     typer.Option(
         "--truth",
-        help="The right answers: columns task,label (of clusters: object,cluster).",
+        help="The right answers: columns task,label; for clusters object,cluster.",
         show_default=False,
         rich_help_panel=FILES_PANEL,
     ),
