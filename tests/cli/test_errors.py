@@ -105,6 +105,14 @@ def test_a_file_that_is_read_is_not_written_over_by_any_name() -> None:
 
 
 @pytest.mark.usefixtures("_here")
+def test_a_full_disk_is_told_in_words() -> None:
+    """Writing to ``/dev/full`` fails as on a disk without room."""
+    line = run("deliberate", "votes.csv", "--out", "/dev/full").stderr
+    assert line.startswith("folkmoot: No space left on device: ")
+    assert "make room, or write elsewhere" in line
+
+
+@pytest.mark.usefixtures("_here")
 @pytest.mark.parametrize(
     ("typed", "told"),
     [

@@ -219,6 +219,14 @@ def test_bad_options(table: Path, options: list[str], message: str) -> None:
             "line 2: age must be a number, as in other rows: got '1,234.5', with thousands separators",
         ),
         (
+            "age,clinic,ill\n12.5%,a,yes\n7 %,b,no\n",
+            "line 2: age must be a number, as in other rows: got '12.5%', with a unit: write the number",
+        ),
+        (
+            'age,clinic,ill\n"$1,234.50",a,yes\n$2,b,no\n',
+            "line 2: age must be a number, as in other rows: got '$1,234.50', with thousands separators",
+        ),
+        (
             "age;clinic;ill\n1,5;a;yes\n2.5;b;no\n3;c;no\n",
             "line 3: expected the same decimal mark in all of a column, got '2.5' after '1,5' in line 2",
         ),

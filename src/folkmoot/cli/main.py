@@ -5,6 +5,7 @@ Nothing heavy is imported before ``main`` runs, so that Ctrl-C says one line fro
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import NoReturn
@@ -68,6 +69,10 @@ def _run() -> int:
             raise
         if isinstance(error, OSError) and error.filename is not None:
             return _complain(f"{error.filename}: {error.strerror}")
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            return _complain(
+                f"{error.strerror}: what is written is not complete; make room, or write elsewhere"
+            )
         return _complain(_told(error) or type(error).__name__)
     except Exception as error:
         # sqlite3's errors have no base above, and the module is loaded only by those who raise them.

@@ -18,7 +18,7 @@ import numpy as np
 from folkmoot import checks
 from folkmoot.arrays import Array
 from folkmoot.datasets.sheets import MISSING, Sheet, read_sheet
-from folkmoot.files.tabular import advice, has_thousands, shortened, texts_table
+from folkmoot.files.tabular import advice, has_thousands, shortened, texts_table, without_unit
 
 _FEW: Final = 0.2  # other cells than this share of a column of numbers are mistakes
 _MANY_WORDS: Final = 3  # so many words a cell, on average, are a text
@@ -180,8 +180,9 @@ def _words_of(sheet: Sheet, name: str) -> tuple[str, ...] | None:
     wrong = [(i, cell) for i, cell in cells if sheet.number(cell) is None]
     if not wrong:
         return None
+    bare = [without_unit(cell) for _, cell in wrong]
     written_otherwise = all(
-        has_thousands(cell) or sheet.number(cell.replace(",", ".")) is not None for _, cell in wrong
+        has_thousands(cell) or sheet.number(cell.replace(",", ".")) is not None for cell in bare
     )
     if written_otherwise or len(wrong) < _FEW * len(cells):
         i, cell = wrong[0]

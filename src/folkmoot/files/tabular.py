@@ -37,6 +37,7 @@ RATIO: Final = 100  # and so many more for each of its own bytes
 _SAMPLE: Final = 20  # lines that must bear out what the first one shows
 # 1,234,567 or 1.234,5 or 12 345.6: groups of three digits, and perhaps decimals.
 _GROUPED: Final = re.compile(r"[+-]?\d{1,3}([.,' \u2019\u00a0\u202f])\d{3}(\1\d{3})*((?!\1)[.,]\d+)?")
+_UNITS: Final = "%‰$€£¥ \u00a0\u202f"
 _LINE_END: Final = re.compile(rb"\r\n?|\n")
 # What a spreadsheet takes for a formula unless an apostrophe is in front; and such a cell as it is written.
 _FORMULA: Final = re.compile(r"'*[=+\-@\t\r\n]")
@@ -437,9 +438,16 @@ def has_thousands(cell: str) -> bool:
     return _GROUPED.fullmatch(cell) is not None
 
 
+def without_unit(cell: str) -> str:
+    """A cell without the signs of money and of percent around it, such as 12.5 of 12.5 % and of $12.5."""
+    return cell.strip(_UNITS)
+
+
 def advice(cell: str) -> str:
     """The remedy for a cell that should be a number."""
-    return ", with thousands separators: write it without them" if has_thousands(cell) else ""
+    if has_thousands(without_unit(cell)):
+        return ", with thousands separators: write it without them"
+    return ", with a unit: write the number alone" if without_unit(cell) != cell else ""
 
 
 def shortened(names: Sequence[str]) -> str:
