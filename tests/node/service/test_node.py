@@ -444,7 +444,7 @@ def test_inputs_that_the_own_model_cannot_read_are_refused_before_anything_is_se
             moot.put(i, np.ones((3, 3)), labels=LABELS)
         moot.run(0.5)
         assert moot.network.frames == frames
-    with pytest.raises(ValueError, match="labels must be given"):
+    with pytest.raises(ValueError, match=r"labels must be given, .* with answers=numbers"):
         Moot([model(two)] * 4).put(0, X)
 
 

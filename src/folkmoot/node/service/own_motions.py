@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import msgspec
 import numpy as np
 
+from folkmoot import checks
 from folkmoot.arrays import Array
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.review import mixed, seal_of, unpack_rows, unsealed
@@ -130,9 +131,10 @@ class OwnMotions:
         if not terms.labels and terms.answers in ("labels", "probabilities"):
             labels = self.labels()
             if len(labels) < 2:
-                raise ValueError(
-                    "labels must be given, at least 2: neither this node's model nor another's says which it "
-                    "knows"
+                raise checks.ArgumentError(
+                    "{labels} must be given, at least 2: neither this node's model nor another's says which "
+                    "it knows; models of numbers are asked with {answers=}",
+                    answers="numbers",
                 )
             terms = msgspec.structs.replace(terms, labels=labels)
         if not terms.weights and terms.rule == "weighted":
