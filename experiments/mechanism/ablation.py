@@ -18,10 +18,20 @@ import numpy as np
 
 from experiments.experiment import Experiment, Finding, Plan, Result
 from experiments.mechanism.frozen import Setting, index, measured, settings
-from folkmoot.aggregation import Rows, gold, listening, numbers, panel, peer_review, refinement
+from folkmoot.aggregation import (
+    Rows,
+    gold,
+    holdout_trust,
+    listening,
+    numbers,
+    panel,
+    peer_review,
+    refinement,
+    workers,
+)
 from folkmoot.aggregation.correlated import groups
 from folkmoot.aggregation.ridge import fit
-from folkmoot.aggregation.workers import MODELS
+from folkmoot.aggregation.workers import MODELS, Model, by_accuracy, by_habit
 from folkmoot.arrays import Array, Bools, Floats, Ints
 from folkmoot.machine import one_thread
 
@@ -82,28 +92,17 @@ def _one_side(one_hot: Array, copies: Ints, alike: Floats, score: Floats, side: 
     return groups(one_hot, copies, alike, score, np.zeros_like(side))
 
 
-def _without_view(name: str) -> Patch:
-    def views(*given: Any) -> dict[str, Floats]:
-        found = _views(*given)
-        found.pop(name, None)
-        return found
-
-    return _instead(listening, "_views", views)
+def _without_model(model: Model) -> Patch:
+    return _instead(gold, "MODELS", tuple(each for each in MODELS if each is not model))
 
 
-def _base_alone(own: int, heard: Any, holdout: Any, base: Any, *, refined: bool) -> Any:  # noqa: ARG001
-    return base
-
-
-def _without_rule(name: str) -> Patch:
-    return _instead(gold, "MODELS", {each: model for each, model in MODELS.items() if each != name})
+def _nobody_contradicts(own: int, one_hot: Array, alike: Floats) -> Floats:  # noqa: ARG001
+    return np.zeros(len(one_hot))
 
 
 def _no_trim(rows: Rows, *where: Any) -> Any:
     return replace(numbers.NumberPanel.of(rows, *where), trim=0)
 
-
-_views = listening._views
 
 # By the kind of rule, then by what is left out or set otherwise.
 MECHANISMS: Final[Mapping[str, Mapping[str, Patch]]] = {
@@ -118,12 +117,11 @@ MECHANISMS: Final[Mapping[str, Mapping[str, Patch]]] = {
         "the pull towards the mean vote": _instead(panel, "fit", _without_pull),
     },
     "gold": {
-        "majority": _without_rule("majority"),
-        "one coin": _without_rule("one coin"),
-        "Dawid-Skene": _without_rule("Dawid-Skene"),
-        "MACE": _without_rule("MACE"),
+        "confusion by accuracy": _without_model(by_accuracy),
+        "confusion by habit": _without_model(by_habit),
+        "how far workers are shrunk": _instead(workers, "_STRENGTHS", (0.5, 0.5)),
+        "a start by skills on gold": _instead(gold, "_SKILLS", 10**9),
         "ridge": _instead(gold, "_RIDGE_GOLD", 10**9),
-        "how models foretell votes": _instead(gold, "_OF_VOTES", 0.0),
         "factors of log-odds": _instead(gold, "_FACTORS", np.ones(1)),
         "copies share a voice": _instead(gold, "copies", _each_its_own),
     },
@@ -134,9 +132,10 @@ MECHANISMS: Final[Mapping[str, Mapping[str, Patch]]] = {
         "degrees of unanimity": _instead(refinement, "_LEVELS", 1),
         "groups by the answer": _instead(refinement, "_STEPS", (20,)),
         "shrinking by two errors": _instead(refinement, "SHRINK", 0.0),
-        "few inputs: blending of views": _instead(listening, "_blended", _base_alone),
-        "few inputs: all alike": _without_view("alike"),
-        "few inputs: by agreement": _without_view("agreement"),
+        "few inputs: all alike as well": _instead(listening, "_ALIKE", 0.0),
+        "rows of other classes": _instead(holdout_trust, "unlike_rows", _none),
+        "rows of another region": _instead(holdout_trust, "unlike_inputs", _none),
+        "unlike rows: nobody who contradicts": _instead(listening, "own_correlation", _nobody_contradicts),
         "surely better than chance": _instead(listening, "SURE", 0.5),
     },
     "numbers": {

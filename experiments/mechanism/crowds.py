@@ -128,8 +128,10 @@ def result(config: Config, found: Any) -> CrowdsResult:
         on = {each.rule: each.on for each in rows}
         for rule, values in mean.items():
             values.append(float(np.mean(on[rule])))
-        floor = max(mean[MAJORITY][-1], mean[DAWID_SKENE][-1])
-        below = floor - mean[GOLD][-1]
+        better = max((MAJORITY, DAWID_SKENE), key=lambda rule: mean[rule][-1])
+        apart = np.subtract(on[GOLD], on[better])
+        below = -float(apart.mean())
+        error = float(apart.std(ddof=1) / np.sqrt(len(apart))) if len(apart) > 1 else np.nan
         rivals = {rule: float(np.mean(some)) for rule, some in on.items() if rule not in mean}
         said = ""
         if rivals:
@@ -142,8 +144,10 @@ def result(config: Config, found: Any) -> CrowdsResult:
                 f"{kind}: majority {mean[MAJORITY][-1]:.3f}, Dawid-Skene {mean[DAWID_SKENE][-1]:.3f}",
                 f"goal: at most {NEAR} below the better of these",
                 f"{mean[GOLD][-1]:.3f}" + said,
-                difference=f"{-below:+.3f}",
-                reason="" if below <= NEAR else "the votes speak for a model that gold does not refute",
+                difference=f"{-below:+.3f} ± {error:.3f}",
+                reason=""
+                if below <= NEAR
+                else "on some crowds the votes speak for a story that gold does not refute",
                 holds=below <= NEAR,
             )
         )
@@ -159,7 +163,7 @@ def result(config: Config, found: Any) -> CrowdsResult:
             f", by at most {max(ahead):.3f}" if ahead else ""
         )
     notes = (
-        "accuracy on tasks without gold; ties count as shares",
+        "accuracy on tasks without gold; ties count as shares; ±: the standard error over crowds",
         "the best rival of each kind is the best by the truth, which nobody knows beforehand",
     )
     return CrowdsResult(

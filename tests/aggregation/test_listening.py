@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import betabinom
 
-from folkmoot.aggregation import kernels, listening
+from folkmoot.aggregation import kernels
 from folkmoot.aggregation.correlated import _linked, groups, residual_correlation
 from folkmoot.aggregation.holdout import Holdout
-from folkmoot.aggregation.listening import Heard, by_agreement, decide, listen
+from folkmoot.aggregation.listening import Heard, alike, by_agreement, decide, listen, unlike_inputs
 from folkmoot.aggregation.refinement import _iterate, _testimony, informedness, own_correlation
 from folkmoot.aggregation.telling_apart import agreements
 from folkmoot.arrays import Floats, Ints, Singles
@@ -207,17 +206,28 @@ def test_own_correlation_is_pearson_s_for_two_classes() -> None:
     assert found[3] == 0
 
 
-def test_a_view_is_believed_by_the_beta_binomial_law() -> None:
-    """60 inputs; the views agree with the own votes on 40 and 52 of them; 15 of 20 held out are right."""
-    own = np.arange(60) % 2
-    votes = np.stack([own, *(np.where(np.arange(60) < many, own, 1 - own) for many in (40, 52))])
-    views = {"first": np.array([5.0, 1.0, 0.0]), "second": np.array([5.0, 0.0, 2.0]), "none": np.zeros(3)}
-    others = np.array([False, True, True])  # the own vote is left out
-    heard, mine = Heard(votes, 2), holdout(15, 5)
-    share = listening._shares(0, heard, mine, [views] * 3, dict(views), others)
-    chance = {name: betabinom.pmf(right, 60, 16, 6) for name, right in (("first", 40), ("second", 52))}
-    for name in chance:
-        assert share[name] == pytest.approx(chance[name] / sum(chance.values()), rel=1e-9)
+@pytest.mark.parametrize(("agreed", "unlike"), [(72, True), (78, False)])
+def test_the_holdout_must_hold_on_the_inputs_by_half(agreed: int, unlike: bool) -> None:
+    """16 of 18 right promise .85, of two classes. Half of what is beyond chance is 75.6 of 112 inputs."""
+    own = np.arange(112) % 2
+    flipped = np.isin(np.arange(112), np.arange(112 - agreed))  # as many of each class
+    votes = np.stack([own, np.where(flipped, 1 - own, own), own])  # the last is a copy, and not heard
+    weight = np.array([9.0, 1.0, 9.0])
+    why = unlike_inputs(0, Heard(votes, 2), holdout(16, 2), weight)
+    assert (why is not None) == unlike
+    if why is not None:
+        assert (
+            f"promise that 85% of its votes are right, and the others' answer agrees with {agreed / 112:.0%}"
+            in why
+        )
+
+
+def test_of_unlike_inputs_all_count_alike_but_those_that_contradict() -> None:
+    rng = np.random.default_rng(4)
+    truth = rng.integers(0, 2, 400)
+    votes = np.where(rng.random((7, 400)) < 0.75, truth, 1 - truth)
+    votes[4:6], votes[6] = votes[3], 1 - truth
+    assert alike(0, Heard(votes, 2)) == pytest.approx([1, 1, 1, 1 / 3, 1 / 3, 1 / 3, 0])
 
 
 def test_sixty_copies_of_a_lie_are_one_voice() -> None:

@@ -1,20 +1,19 @@
 """Gold tasks: inputs whose right class is known to all, for every aggregation that learns.
 
-With a dozen gold tasks and a hundred workers no single rule is right everywhere (docs/crowds.md). So the four
+With a dozen gold tasks and a hundred workers no single rule is right everywhere (docs/crowds.md). So the two
 models of ``workers`` are mixed. With enough gold the ridge of peer review on gold alone joins them, which
 finds the few that are right where most err together. The models are learnt once from all workers and, where
 some repeat each other, once with one voice for those.
 
 Each rule answers gold out of fold. Votes that depend on each other make a rule too sure of itself. So its
 log-odds are multiplied by a factor, under which the other gold tasks are likeliest. The answers to the batch
-are then mixed in proportion to the likelihood of gold by the out-of-fold answers. How well a model foretells
-votes that it has not seen counts, too. Gold is public, so the mix is the same for all judges.
+are then mixed in proportion to the likelihood of gold by the out-of-fold answers. Gold is public, so the mix
+is the same for all judges.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -29,19 +28,16 @@ from folkmoot.arrays import Array, Bools, Floats, Ints
 from folkmoot.outcome import laplace_accuracy, log_odds
 from folkmoot.votes import NO_VOTE, Votes
 
-# Gold tasks from which models start half at the majority, half at what skills on gold make of the votes. Gold
-# alone led one crowd of 48 to a story of its own (-.13). With fewer tasks an odd one would turn all around.
+# Gold tasks from which models start a second time at what skills on gold make of the votes. Without, a crowd
+# is believed of which most are always wrong (-.87). With fewer tasks an odd one would turn all around.
 _SKILLS: Final = 5
 # Answers to gold per worker from which the ridge is heard, and how far beforehand. With fewer, as in sparse
 # crowds, luck on a dozen tasks makes it all (-.2 in one crowd of 48).
 _RIDGE_GOLD: Final = 8
 # With .01 eleven gold tasks seldom find the few that see through deceptive tasks (-.02). With .3 the ridge
-# follows luck in crowds that are merely hard (-.005).
-_RIDGE: Final = 0.03
+# follows luck where all workers are alike (-.007).
+_RIDGE: Final = 0.1
 _FOLDS: Final = 5  # of gold, left out in turn: fewer teach less, more cost time
-# How much of the likelihood of votes counts beside that of gold, since votes on a task depend on each other.
-# With .03 the majority and one coin keep a share that costs .03 where workers always say the same.
-_OF_VOTES: Final = 0.1
 # No rule is believed beyond 1 - this on a single task: without, one task decides between rules; with .1 too
 # few tasks tell a rule that follows one story (-.11).
 _DOUBT: Final = 0.02
@@ -80,67 +76,55 @@ def gold_known(votes: Votes, gold: Ints, classes: int | None = None) -> Known:
     return Known(truth=gold, classes=classes, rows=rows)
 
 
-@dataclass(frozen=True, eq=False)
-class GoldReview:
-    """The answers to a batch that gold and everybody's votes give."""
+def review_gold(on_gold: Votes, truth: Ints, batch: Votes, classes: int) -> tuple[Floats, Floats]:
+    """Learn from votes on gold tasks, their truth and votes on a batch what is right there.
 
-    chances: Floats  # (input, class)
-    unseen: Floats  # (gold, class): by rules that had not seen the task
-    shares: dict[str, float]  # how far each rule is believed; together 1
-    weight: Floats  # (participant,): log-odds of its accuracy, if all that is right
-
-
-def review_gold(on_gold: Votes, truth: Ints, batch: Votes, classes: int) -> GoldReview:
-    """Learn from votes on gold tasks, their truth and votes on a batch what is right there."""
+    Returns (input, class): how likely each class is; and (participant,): log-odds of the accuracy of each, if
+    all that is right.
+    """
     votes, told = np.concatenate([on_gold, batch], axis=1), np.arange(len(truth))
-    names, unseen, on_batch, beforehand = zip(*_rules(votes, truth, classes), strict=True)
-    believable = (1 - _DOUBT) * np.stack(unseen) + _DOUBT / classes
-    likelihood = np.log(believable[:, told, truth])
-    evidence = np.asarray(beforehand) + likelihood.sum(axis=1)
-    share = softmax(evidence)
-    # A gold task is answered by the shares that all the others give.
-    without = softmax((evidence[:, None] - likelihood).T, axis=1)
-    known = np.einsum("gm,mgc->gc", without, believable)
+    unseen, on_batch, beforehand = zip(*_answers(votes, truth, classes), strict=True)
+    believable = (1 - _DOUBT) * np.stack(unseen)[:, told, truth] + _DOUBT / classes
+    share = softmax(np.asarray(beforehand) + np.log(believable).sum(axis=1))
     chances = np.tensordot(share, np.stack(on_batch), axes=1)
-    shares: dict[str, float] = {}
-    for name, each in zip(names, share.tolist(), strict=True):
-        shares[name] = shares.get(name, 0.0) + each
     accuracy = _accuracy(votes, np.concatenate([np.eye(classes)[truth], chances]))
-    return GoldReview(chances, known, shares, log_odds(accuracy, classes))
+    return chances, log_odds(accuracy, classes)
 
 
-def _rules(votes: Votes, truth: Ints, classes: int) -> Iterator[tuple[str, Floats, Floats, float]]:
-    """Each rule's name, its answers to unseen gold and to the batch, and how far it is believed at first."""
-    rows = len(truth)
-    first = np.sort(np.unique(copies(votes), return_index=True)[1])
-    for heard in [votes] if len(first) == len(votes) else [votes, votes[first]]:
+def _answers(votes: Votes, truth: Ints, classes: int) -> Iterator[tuple[Floats, Floats, float]]:
+    """Each rule's answers to unseen gold and to the batch, and log of how far it is believed at first."""
+    rows, voices = len(truth), _merged(votes)
+    for heard in [votes] if len(voices) == len(votes) else [votes, voices]:
         crowd = Crowd.of(heard, classes)
-        fits = [
-            crowd.fit(model, *_known(crowd, model, truth, np.ones(rows, np.bool_)))
-            for model in MODELS.values()
-        ]
-        for (name, model), fit in zip(MODELS.items(), fits, strict=True):
-            unseen, on_batch = _learnt(crowd, model, truth)
-            yield name, unseen, on_batch, _OF_VOTES * (fit - max(fits))
+        for model in MODELS:
+            yield *_learnt(crowd, model, truth), 0.0
     if (votes[:, :rows] != NO_VOTE).sum() >= _RIDGE_GOLD * len(votes):
         panel = Panel(centred(votes[:, :rows], classes), truth, np.full(rows, PUBLIC), 1.0)
         rule = panel.of_public()
         keen = panel.sharpness(rule)
         said = panel.scores(rule, centred(votes[:, rows:], classes))
         alone = softmax(keen * panel.unseen(rule), axis=1), softmax(keen * said, axis=1)
-        yield "ridge", *alone, float(np.log(_RIDGE))
+        yield *alone, float(np.log(_RIDGE))
 
 
-def _known(crowd: Crowd, model: Model, truth: Ints, there: Bools) -> tuple[Ints, Floats]:
+def _merged(votes: Votes) -> Votes:
+    """(voice, task): the votes of workers; copies are one, who voted wherever one of them did."""
+    group = copies(votes)
+    merged = np.full((group.max() + 1, votes.shape[1]), NO_VOTE)
+    for voice, own in zip(group[::-1].tolist(), votes[::-1], strict=True):
+        merged[voice] = np.where(own == NO_VOTE, merged[voice], own)
+    return merged
+
+
+def _known(crowd: Crowd, model: Model, truth: Ints, there: Bools) -> tuple[Ints, list[Floats]]:
     """The truth of all tasks as far as gold tells it, -1 elsewhere; and what a model starts with."""
-    known = np.full(crowd.shape[1], NO_VOTE)
+    known, shares = np.full(crowd.shape[1], NO_VOTE), crowd.shares()
     known[: len(truth)][there] = truth[there]
     if there.sum() < _SKILLS:
-        return known, crowd.shares()
-    certain = np.zeros((len(known), crowd.shape[2]))
+        return known, [shares]
+    certain = np.zeros_like(shares)
     certain[: len(truth)][there] = np.eye(crowd.shape[2])[truth[there]]
-    by_skill = softmax(crowd.logs(np.maximum(model(crowd.counts(certain)), 1e-6)), axis=1)
-    return known, np.asarray((by_skill + crowd.shares()) / 2)
+    return known, [shares, np.asarray(softmax(crowd.logs(model(crowd.counts(certain))), axis=1))]
 
 
 def _learnt(crowd: Crowd, model: Model, truth: Ints) -> tuple[Floats, Floats]:
@@ -149,13 +133,12 @@ def _learnt(crowd: Crowd, model: Model, truth: Ints) -> tuple[Floats, Floats]:
     fold = rows % _FOLDS
     logs = np.zeros((len(truth), crowd.shape[2]))
     for part in np.unique(fold):
-        logs[fold == part] = crowd.learnt(model, *_known(crowd, model, truth, fold != part))[0][
-            rows[fold == part]
-        ]
+        unseen = rows[fold == part]
+        logs[unseen] = crowd.learnt(model, *_known(crowd, model, truth, fold != part))[unseen]
     each = np.stack([np.log(softmax(f * logs, axis=1)[rows, truth] + 1e-9) for f in _FACTORS])
     total = each.sum(axis=1) - np.log(_FACTORS / _FACTOR) ** 2 / 2
     without = _FACTORS[(total[:, None] - each).argmax(axis=0)]  # of each gold task, by the others
-    on_batch = crowd.learnt(model, *_known(crowd, model, truth, rows >= 0))[0][len(truth) :]
+    on_batch = crowd.learnt(model, *_known(crowd, model, truth, rows >= 0))[len(truth) :]
     best = _FACTORS[int(total.argmax())]
     return np.asarray(softmax(without[:, None] * logs, axis=1)), np.asarray(softmax(best * on_batch, axis=1))
 
@@ -170,8 +153,8 @@ def decide_by_gold(table: Array, known: Known, rows: Rows, finals: Finals) -> No
     """Public rows alone: what follows from them is the same for all judges."""
     codes = Codes(table, rows.votes, rows.truth)
     batch = codes.of(table)
-    found = review_gold(codes.of(rows.votes), codes.of(rows.truth), batch, codes.count)
-    votes = np.where((batch >= 0).any(axis=0), found.chances.argmax(axis=1), NO_VOTE)
-    likely = codes.spread(found.chances, finals.classes)
+    chances, weight = review_gold(codes.of(rows.votes), codes.of(rows.truth), batch, codes.count)
+    votes = np.where((batch >= 0).any(axis=0), chances.argmax(axis=1), NO_VOTE)
+    likely = codes.spread(chances, finals.classes)
     for judge in judges_of(table, known).tolist():
-        finals.hold(judge, codes.back(votes), found.weight, likely)
+        finals.hold(judge, codes.back(votes), weight, likely)

@@ -15,10 +15,11 @@ import numpy as np
 from folkmoot.aggregation.gold import decide_by_gold
 from folkmoot.aggregation.holdout import Holdout
 from folkmoot.aggregation.interface import FinalVotes, Kind, Known, OwnAggregation, Rows
-from folkmoot.aggregation.listening import Heard, ahead, likely, listen, tally
+from folkmoot.aggregation.listening import Heard, ahead, alike, likely, listen, unlike_inputs
 from folkmoot.aggregation.numbers import weighted_middle, weights_by_errors
 from folkmoot.aggregation.own import Codes, Finals, judges_of, kind_of
 from folkmoot.aggregation.panel import PUBLIC
+from folkmoot.aggregation.refinement import tally
 from folkmoot.aggregation.unlike_rows import unlike_rows
 from folkmoot.arrays import Array, Bools, Floats
 from folkmoot.votes import NO_VOTE
@@ -32,9 +33,9 @@ class HoldoutTrust(OwnAggregation):
 
     A judge may use the rows of ``Known.rows`` that it owns, and public ones (owner -1). Of its rows it needs
     its own votes alone. If all rows are public, all judges know the same, and decide as with ``PeerReview``.
-    A judge that shares few inputs with most others takes the plurality. One whose rows are of other classes
-    than the inputs counts all alike, copies once. For numbers, votes of others on its
-    rows are used, too, where it has asked for them.
+    A judge that shares few inputs with most others takes the plurality. One whose rows are unlike the inputs,
+    of other classes or of another region, counts all alike, copies once, but for those that contradict it.
+    For numbers, votes of others on its rows are used, too, where it has asked for them.
 
     Examples
     --------
@@ -96,15 +97,17 @@ def _labels(table: Array, rows: Rows, judges: list[int], finals: Finals) -> None
         holdout = Holdout.of(on_rows[judge, mine], truth[mine], codes.count)
         others = tally(cast, heard.voices_beside(judge), codes.count)
         why = unlike_rows(judge, cast, others, holdout)
-        weight = listen(judge, heard, holdout) if why is None else heard.voices
+        weight = listen(judge, heard, holdout) if why is None else alike(judge, heard)
         if isinstance(weight, str):
             finals.fall_back(judge, weight)
             continue
+        if why is None and (why := unlike_inputs(judge, heard, holdout, weight)) is not None:
+            weight = alike(judge, heard)
         score = tally(cast, weight, codes.count)
         chances = codes.spread(likely(judge, heard, holdout, weight, score), finals.classes)
         finals.hold(judge, codes.back(ahead(score, weight)), weight, chances)
         if why is not None:
-            finals.fell_back[judge] = why
+            finals.fell_back[judge] = f"{why}: all count alike, copies once, but for those that contradict it"
 
 
 def _numbers(table: Array, rows: Rows, judges: list[int], finals: Finals) -> None:

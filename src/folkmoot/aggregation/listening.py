@@ -1,33 +1,29 @@
 """Listening: from one's own holdout and everybody's votes to what each vote is worth to one participant.
 
-Nothing is taken from a majority: sixty copies of one lie are one voice. There are three views of the peers:
+Nothing is taken from a majority: sixty copies of one lie are one voice. There are two views of the peers:
 
-    by agreement   If i and j err independently and a wrong answer is any of the C - 1 others, they agree on a
-                   share A = p_i p_j + (1 - p_i)(1 - p_j) / (C - 1), which tells p_j.
     by the answer  What all correlated groups together speak for tells everybody's accuracy (``refinement``).
-    all alike      Everybody is worth the same, copies share one voice.
 
-With many inputs the second is right; with few none is right everywhere, so each is believed as far as the
-evidence speaks for it. Learnt from two thirds of the inputs, without the own votes and copies of them, a view
-answers the others. If that were the truth, it would agree with the own votes as often as these are right by
-the holdout. The number of agreements is then beta-binomial. So a view that agrees too little is doubted, and
-one that agrees too much as well, since it repeats the own mistakes.
+    by agreement   Let i and j err independently, and all wrong answers be as likely. Their agreement
+                   A = p_i p_j + (1 - p_i)(1 - p_j) / (C - 1) then tells p_j.
+
+The second needs fewer inputs. Both take for granted that the own accuracy on the inputs is that on the
+holdout. If so, the others' answer agrees with the own votes about as often as these are right.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
-from scipy.special import betaln, softmax
+from scipy.special import softmax
 
 from folkmoot.aggregation.holdout import SURE, Holdout
-from folkmoot.aggregation.refinement import SHRINK, informedness, refine
+from folkmoot.aggregation.refinement import SHRINK, informedness, own_correlation, refine, tally
 from folkmoot.aggregation.telling_apart import agreements, copies
-from folkmoot.arrays import Bools, Floats, Ints, Singles
+from folkmoot.arrays import Floats, Ints, Singles
 from folkmoot.outcome import log_odds, most
 
 # Inputs on which one must have voted. With fewer an accuracy is known to 0.2 at best, and nobody is told from
@@ -36,20 +32,19 @@ LEAST_INPUTS: Final = 50
 # The same for inputs on which most others have voted, too. In sparse crowds two share a handful, so chance
 # says who agrees, and the plurality is better.
 LEAST_COMMON: Final = 20
-# Inputs per pair of classes from which an answer can be calibrated, and per class from which it is right
-# everywhere. Fewer would let a view of noise decide alone (-.05 in crowds), more only cost time.
+# Inputs per pair of classes from which an answer can be calibrated; fewer give one of noise.
 _REFINED_FROM: Final = 10
-_ENOUGH: Final = 100
+# With fewer, how far all count alike beside agreement, which is then noisy. With none honest participants
+# lose .004, with half of it .003 among many that lie.
+_ALIKE: Final = 0.3
+# Share of what the holdout promises, beyond chance, that the others' answer agrees with the own votes at the
+# least. Less believes rows of another region (-.02 at .3); more takes many liars for it (-.2 at .7).
+_AS_PROMISED: Final = 0.5
 # Nobody is believed, or disbelieved, beyond 1 - this: a lucky streak must not outvote all others.
 _FIRM: Final = 0.02
-_TIE_BREAK: Final = 1e-6  # of a vote, by which the own one counts for more where all are alike
 _TIE: Final = 1e-9  # of the sum of all weights
-_FOLDS: Final = 3
 # What scores may be multiplied by before they are believed: votes are never less dependent than log-odds say.
 _SHARPEST: Final = np.geomspace(1, 1 / 64, 19)
-
-Views: TypeAlias = dict[str, Floats]
-"""The weight of everybody's vote, (participant,), by the name of the view."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,16 +85,6 @@ class Heard:
         cast = (self.votes >= 0).astype(np.float32)
         return np.asarray(cast @ cast.T, dtype=np.float64)
 
-    @cached_property
-    def fold(self) -> Ints:
-        """(input,): the third in which each is left out; always the same."""
-        return np.random.default_rng(0).permutation(self.votes.shape[1]) % _FOLDS
-
-    @cached_property
-    def without_a_fold(self) -> tuple[Heard, ...]:
-        """The same votes without each of the thirds."""
-        return tuple(Heard(self.votes[:, self.fold != each], self.classes) for each in range(_FOLDS))
-
 
 def listen(own: int, heard: Heard, holdout: Holdout) -> Floats | str:
     """(participant,): what each vote is worth to ``own``; or why it cannot tell.
@@ -117,12 +102,38 @@ def listen(own: int, heard: Heard, holdout: Holdout) -> Floats | str:
     common = int(np.median(np.delete(heard.both[own], own))) if len(heard.votes) > 1 else mine
     if common < LEAST_COMMON:
         return f"trust needs {LEAST_COMMON} inputs on which it and most others voted: the median is {common}"
-    classes, inputs = heard.classes, heard.votes.shape[1]
-    refined = inputs >= _REFINED_FROM * classes**2
-    base = by_answer(own, heard, holdout) if refined else by_agreement(own, heard, holdout)
-    if isinstance(base, str) or (refined and inputs >= _ENOUGH * classes):
-        return base
-    return _blended(own, heard, holdout, base, refined=refined)
+    if heard.votes.shape[1] >= _REFINED_FROM * heard.classes**2:
+        return by_answer(own, heard, holdout)
+    weight = by_agreement(own, heard, holdout)
+    level = float(np.abs(weight).sum() / heard.voices.sum())
+    return np.asarray((1 - _ALIKE) * weight + _ALIKE * level * heard.voices)
+
+
+def unlike_inputs(own: int, heard: Heard, holdout: Holdout, weight: Floats) -> str | None:
+    """Why the holdout does not hold for the inputs, by the others' answer with these weights; None if it may.
+
+    Where a participant knows a region of the inputs, no answer to all inputs agrees with its votes as often
+    as its holdout promises. One without rows of some class knows that anyway (``unlike_rows``).
+    """
+    others = np.where(heard.copies == heard.copies[own], 0.0, weight)
+    answer, mine = decide(heard.votes, others, heard.classes), heard.votes[own]
+    both = (answer >= 0) & (mine >= 0)
+    if not both.any() or not holdout.counts.any(axis=1).all():
+        return None
+    shares = [np.bincount(votes[both], minlength=heard.classes) / both.sum() for votes in (answer, mine)]
+    chance = float(shares[0] @ shares[1])
+    agreed = float((answer == mine)[both].mean())
+    if agreed - chance >= _AS_PROMISED * (holdout.accuracy - chance):
+        return None
+    return (
+        f"its {holdout.rows} held-out rows seem to be unlike the inputs: they promise that "
+        f"{holdout.accuracy:.0%} of its votes are right, and the others' answer agrees with {agreed:.0%}"
+    )
+
+
+def alike(own: int, heard: Heard) -> Floats:
+    """(participant,): all count alike, copies once, but for those that surely contradict one's own votes."""
+    return heard.voices * (own_correlation(own, heard.one_hot, heard.alike) >= 0)
 
 
 def by_agreement(own: int, heard: Heard, holdout: Holdout) -> Floats:
@@ -164,70 +175,6 @@ def _weights(accuracy: Floats, error: Floats, classes: int) -> Floats:
     return np.where(np.isfinite(weight) & (sure != 0), weight, 0.0)
 
 
-def _blended(own: int, heard: Heard, holdout: Holdout, base: Floats, *, refined: bool) -> Floats:
-    """The weights of all views together, each believed as far as can be told."""
-    views = _views(own, heard, holdout, base if refined else None)
-    learnt = []
-    for part in heard.without_a_fold:
-        again = by_answer(own, part, holdout) if refined else None
-        nobody = np.zeros(len(base))
-        learnt.append(_views(own, part, holdout, nobody if isinstance(again, str) else again))
-    others = heard.copies != heard.copies[own]
-    share = _shares(own, heard, holdout, learnt, views, others)
-    scale = sum(share[name] * float(np.abs(weight).sum()) for name, weight in views.items())
-    mixed = sum(share[name] * weight / np.abs(weight).sum() for name, weight in views.items())
-    return np.asarray(scale * mixed)
-
-
-def _views(own: int, heard: Heard, holdout: Holdout, refined: Floats | None) -> Views:
-    """What everybody's vote is worth, seen in each way that gives anybody a weight."""
-    agreeing = by_agreement(own, heard, holdout)
-    # All alike are worth what they are on average by agreement, and the own vote decides between tied ones.
-    worth = np.abs(agreeing).sum() or float(log_odds(holdout.accuracy, holdout.classes, doubt=_FIRM))
-    alike = heard.voices * worth / heard.voices.sum()
-    alike[own] *= 1 + _TIE_BREAK
-    views = {"alike": alike, "agreement": agreeing}
-    if refined is not None:
-        views["answer"] = refined
-    return views
-
-
-def _shares(
-    own: int,
-    heard: Heard,
-    holdout: Holdout,
-    learnt: list[Views],
-    views: Views,
-    others: Bools,
-) -> dict[str, float]:
-    """How far each view is believed; together 1. ``learnt`` has the views without each of the thirds."""
-    there = [name for name, weight in views.items() if weight.any()]
-    for name in set(views).difference(there):
-        del views[name]
-    mine = heard.votes[own]
-    told = mine >= 0
-    logs = []
-    for name in there:
-        answer = np.full(len(mine), -1)
-        for number, without in enumerate(learnt):
-            out = heard.fold == number
-            answer[out] = decide(heard.votes[:, out], without[name] * others, heard.classes)
-        logs.append(_log_chance(_right(answer[told], mine[told], heard.classes), int(told.sum()), holdout))
-    return dict(zip(there, np.asarray(softmax(logs)).tolist(), strict=True))
-
-
-def _right(answer: Ints, votes: Ints, classes: int) -> float:
-    """On how many inputs the votes are the answer; where it has none, as often as by chance."""
-    return float(np.where(answer < 0, 1 / classes, answer == votes).sum())
-
-
-def _log_chance(right: float, of: int, holdout: Holdout) -> float:
-    """Log of the chance that so many of one's own votes are right, by the holdout: beta-binomial."""
-    good, bad = 1 + holdout.right, holdout.classes - 1 + holdout.rows - holdout.right
-    ways = -math.log(of + 1) - betaln(of - right + 1, right + 1)
-    return float(ways + betaln(right + good, of - right + bad) - betaln(good, bad))
-
-
 def decide(votes: Ints, weight: Floats, classes: int) -> Ints:
     """(input,): the class with the most weight, -1 if several are tied or nothing has any."""
     return ahead(tally(votes, weight, classes), weight)
@@ -237,13 +184,6 @@ def ahead(score: Floats, weight: Floats) -> Ints:
     """(input,): the class with the most of this tally, -1 if several are tied or nothing has any."""
     every = np.ones(score.shape[1], dtype=np.bool_)
     return most(score.T, every, _TIE * float(np.abs(weight).sum())).decision
-
-
-def tally(votes: Ints, weight: Floats, classes: int) -> Floats:
-    """(class, input): the weight of those who name it."""
-    from folkmoot.aggregation.kernels import tally as count  # numba, which public aggregations do without
-
-    return np.asarray(count(np.ascontiguousarray(votes), weight, classes))
 
 
 def likely(own: int, heard: Heard, holdout: Holdout, weight: Floats, score: Floats) -> Floats:

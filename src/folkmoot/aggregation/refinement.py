@@ -63,7 +63,7 @@ def refine(
     witness = np.zeros(len(votes), dtype=np.bool_)
     witness[np.unique(copies, return_index=True)[1]] = True
     witness &= copies != copies[own]
-    score = _weighed(np.where(witness, trust, 0.0), one_hot)
+    score = tally(votes, np.where(witness, trust, 0.0), classes)
     voice = np.ones(len(votes))
     for steps in _STEPS:
         group, voice = groups(one_hot, copies, alike, score, np.sign(trust).astype(np.int64))
@@ -138,8 +138,11 @@ def _iterate(answer: Floats, code: Ints, steps: int) -> tuple[Floats, Floats]:
     return answer, score
 
 
-def _weighed(weights: Floats, one_hot: Singles) -> Floats:
-    return np.asarray(np.tensordot(weights.astype(np.float32), one_hot, axes=1), dtype=np.float64)
+def tally(votes: Ints, weight: Floats, classes: int) -> Floats:
+    """(class, input): the weight of those who name it."""
+    from folkmoot.aggregation.kernels import tally as count
+
+    return np.asarray(count(np.ascontiguousarray(votes), weight, classes))
 
 
 def _shrunk(value: Floats, by: Floats | float) -> Floats:

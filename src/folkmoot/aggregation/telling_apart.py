@@ -24,6 +24,9 @@ _FALL: Final = 0.1
 _FALL_ERRORS: Final = 3.0
 _FEWEST: Final = 5
 _ENOUGH: Final = 20
+# Inputs on which two copies have both voted: fewer make copies of two that are often right, more miss copies
+# that vote on a third of the inputs each.
+_COMMON: Final = 20
 # Inputs below which honest agreement differs too much from that on rows to tell anything.
 LEAST_BATCH: Final = 500
 
@@ -31,15 +34,18 @@ LEAST_BATCH: Final = 500
 def copies(named: Ints, share: float = 0.97) -> Ints:
     """(participant,): the number of each group of copies, who name the same class on 97 of 100 inputs.
 
-    A few honest models can agree that often on easy inputs; they then share one voice and lose little.
+    Of the inputs on which both voted, which must be all of either or at least ``_COMMON``. A few honest
+    models can agree that often on easy inputs; they then share one voice and lose little.
     """
     n = len(named)
     same = agreements(named)
-    cast = np.maximum(np.diag(same), 1)
+    cast = (named >= 0).astype(np.float32)
+    both = cast @ cast.T
+    enough = np.minimum(_COMMON, np.maximum(np.diag(both)[:, None], np.diag(both)))
     group = np.full(n, -1)
     for j in range(n):
         if group[j] < 0:
-            alike = (group < 0) & (same[j] >= share * np.maximum(cast, cast[j]))
+            alike = (group < 0) & (both[j] >= enough[j]) & (same[j] >= share * both[j])
             group[alike] = j
             group[j] = j
     return np.unique(group, return_inverse=True)[1]

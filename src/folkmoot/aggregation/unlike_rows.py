@@ -59,5 +59,5 @@ def unlike_rows(own: int, votes: Ints, score: Floats, holdout: Holdout) -> str |
         return None
     return (
         f"its {holdout.rows} held-out rows are of other classes than the inputs, and others agree with it on "
-        "these: all count alike, copies once"
+        "these"
     )

@@ -1,32 +1,36 @@
 """Models of how workers vote, each with skills that are learnt together with the truth.
 
-Each model gives chances[k, j, l] that worker k votes l where j is right, by how often it did in expectation.
+A worker has a confusion matrix (Dawid and Skene, Applied Statistics 28, 1979): chances[k, j, l] that worker k
+votes l where j is right. A few votes say little of most cells. So workers are shrunk, as B. Paun et al.
+(TACL 6, 2018) found best, towards a matrix that has fewer parameters:
 
-By the majority all workers are right equally often. With one coin each is right with its own chance. Dawid
-and Skene (Applied Statistics 28, 1979) give each a confusion matrix. With MACE (D. Hovy et al., NAACL 2013)
-each knows the answer, or else follows a habit.
+    by accuracy    a worker is right with one chance, and wrong classes are alike (one coin).
 
-Workers with few votes are shrunk towards all workers, as B. Paun et al. (TACL 6, 2018) found best: accuracies
-towards the mean accuracy, rows of a confusion matrix towards those that the accuracy alone implies.
+    by habit       a worker knows the answer or follows a habit (MACE, D. Hovy et al., NAACL 2013).
+
+How far is told by how much workers differ. s votes of the simpler matrix join the n of each row. By the
+moments of a Dirichlet-multinomial distribution with mean m, counts c have
+
+    E sum (c - n m)^2  =  n (1 - sum m^2) (n + s) / (1 + s).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import logsumexp, softmax
 
-from folkmoot.arrays import Array, Bools, Floats, Ints
+from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.votes import NO_VOTE, Votes
 
-# Votes as good as the crowd's with which each worker starts. None lets a worker with two votes be always
-# right; more than its own votes makes all workers alike.
+# The least and the most votes of the simpler matrix: none lets a worker with two votes be always right, and
+# where workers differ no more than by chance any number is as good as infinitely many.
+_STRENGTHS: Final = (0.5, 64.0)
+# Votes as good as the crowd's with which habits start: with none a worker of two votes has a habit.
 _LIKE_ALL: Final = 2.0
-# Votes with which each row of a confusion matrix starts: more costs where workers always say the same (-.02).
-_LIKE_ITSELF: Final = 0.5
 _ITERATIONS: Final = 40
 _TOLERANCE: Final = 2e-3  # of a chance, at which it stops
 _LEAST: Final = 1e-6  # that any vote has of being cast
@@ -46,10 +50,6 @@ class Crowd:
         """Those of a table (worker, task), -1 for none."""
         who, at = np.nonzero(votes != NO_VOTE)
         return cls(who, at, votes[who, at], (*votes.shape, classes))
-
-    def where(self, there: Bools) -> Crowd:
-        """Some of the votes."""
-        return Crowd(self.who[there], self.at[there], self.said[there], self.shape)
 
     def shares(self) -> Floats:
         """(task, class): shares of the vote, with one more vote for all classes alike."""
@@ -71,70 +71,59 @@ class Crowd:
         each = np.log(chances)[self.who, :, self.said]
         return np.stack([np.bincount(self.at, each[:, label], tasks) for label in range(classes)], axis=1)
 
-    def learnt(self, model: Model, truth: Ints, start: Floats) -> tuple[Floats, Floats]:
-        """Learn skills and truth, where it is known or -1: logs (task, class) and chances.
+    def learnt(self, model: Model, truth: Ints, starts: Sequence[Floats]) -> Floats:
+        """Learn skills and truth, where it is known or -1: logs (task, class) of how likely each class is.
 
-        By expectation-maximisation. It starts with what is right by ``start``; the logs of tasks with known
-        truth are by the votes alone.
+        By expectation-maximisation, which finds another story from another start; the likeliest is taken.
+        Each start says how likely each class is. The logs of tasks with known truth are by votes alone.
         """
-        belief, told = start.copy(), np.flatnonzero(truth != NO_VOTE)
-        known = np.eye(self.shape[2])[truth[told]]
+        told = np.flatnonzero(truth != NO_VOTE)
+        found = [self._from(model, told, truth[told], start) for start in starts]
+        return max(found, key=lambda logs: _likelihood(logs, told, truth[told]))
+
+    def _from(self, model: Model, told: Ints, truth: Ints, start: Floats) -> Floats:
+        belief, known = start.copy(), np.eye(self.shape[2])[truth]
         belief[told] = known
-        prior = np.full(self.shape[2], 1 / self.shape[2])
         for _ in range(_ITERATIONS):
-            chances = np.maximum(model(self.counts(belief)), _LEAST)
-            if model is not majority:
-                prior = (belief.sum(axis=0) + 1) / (len(belief) + len(prior))
-            logs = self.logs(chances) + np.log(prior)
+            prior = (belief.sum(axis=0) + 1) / (len(belief) + self.shape[2])
+            logs: Floats = self.logs(model(self.counts(belief))) + np.log(prior)
             before, belief = belief, np.asarray(softmax(logs, axis=1))
             belief[told] = known
             if np.abs(belief - before).max(initial=0.0) < _TOLERANCE:
                 break
-        return logs, chances
+        return logs
 
-    def fit(self, model: Model, truth: Ints, start: Floats) -> float:
-        """How well the model foretells votes: the log-likelihood of a fifth that it has not seen, times 5."""
-        out = np.random.default_rng(0).permutation(len(self.who)) % 5 == 0
-        logs, chances = self.where(~out).learnt(model, truth, start)
-        belief, told = softmax(logs, axis=1), np.flatnonzero(truth != NO_VOTE)
-        belief[told] = np.eye(self.shape[2])[truth[told]]
-        left = self.where(out)
-        likely = (belief[left.at] * chances[left.who, :, left.said]).sum(axis=1)
-        return float(5 * np.log(np.maximum(likely, _LEAST)).sum())
+
+def _likelihood(logs: Floats, told: Ints, truth: Ints) -> float:
+    """The logarithm of the chance of all votes and of the truth that is known."""
+    each: Floats = logsumexp(logs, axis=1)
+    each[told] = logs[told, truth]
+    return float(each.sum())
 
 
 Model = Callable[[Floats], Floats]
 """From counts (worker, right class, vote) to chances of the same shape."""
 
 
-def _coins(right: Floats, classes: int) -> Floats:
-    """(worker, right class, vote): right with one chance; wrong classes are alike."""
-    right = np.clip(right, 1e-3, 1 - 1e-3)[:, None, None]
-    return np.asarray(np.where(np.eye(classes, dtype=np.bool_), right, (1 - right) / (classes - 1)))
-
-
-def _mean_right(counts: Floats) -> tuple[Floats, Floats, float]:
-    """(worker,): right votes and all votes; and the share that is right of all workers'."""
-    right, cast = np.trace(counts, axis1=1, axis2=2), counts.sum(axis=(1, 2))
-    return right, cast, float((right.sum() + 1) / (cast.sum() + counts.shape[1]))
-
-
-def majority(counts: Floats) -> Floats:
-    """All workers are right equally often, and more often than by chance: so most votes win."""
-    classes = counts.shape[1]
-    return _coins(np.full(len(counts), max(_mean_right(counts)[2], 1 / classes + 0.01)), classes)
+def shrunk(counts: Floats, mean: Floats) -> Floats:
+    """(..., vote): chances by counts and a mean, which counts for as many votes as the moments tell."""
+    n = counts.sum(axis=-1, keepdims=True)
+    spread = n * (1 - (mean**2).sum(axis=-1, keepdims=True))
+    apart = float(((counts - n * mean) ** 2).sum())
+    by_chance, at_most = float(spread.sum()), float((n * spread).sum())
+    strength = (at_most - apart) / (apart - by_chance) if apart > by_chance else np.inf
+    found = counts + float(np.clip(strength, *_STRENGTHS)) * mean
+    return np.asarray(found / found.sum(axis=-1, keepdims=True))
 
 
 def one_coin(counts: Floats) -> Floats:
-    """Each worker has an accuracy."""
-    right, cast, mean = _mean_right(counts)
-    return _coins((right + _LIKE_ALL * mean) / (cast + _LIKE_ALL), counts.shape[1])
-
-
-def confusion(counts: Floats) -> Floats:
-    """Each worker has a confusion matrix."""
-    found = counts + _LIKE_ITSELF * one_coin(counts)
-    return np.asarray(found / found.sum(axis=2, keepdims=True))
+    """Each worker has an accuracy; wrong classes are alike."""
+    classes = counts.shape[1]
+    right, cast = np.trace(counts, axis1=1, axis2=2), counts.sum(axis=(1, 2))
+    mean = float((right.sum() + 1) / (cast.sum() + classes))
+    accuracy = shrunk(np.stack([right, cast - right], axis=1), np.array([mean, 1 - mean]))[:, 0]
+    accuracy = np.clip(accuracy, 1e-3, 1 - 1e-3)[:, None, None]
+    return np.asarray(np.where(np.eye(classes, dtype=np.bool_), accuracy, (1 - accuracy) / (classes - 1)))
 
 
 def mace(counts: Floats) -> Floats:
@@ -154,9 +143,14 @@ def mace(counts: Floats) -> Floats:
     return np.asarray(by_habit + knows[:, None, None] * np.eye(classes))
 
 
-MODELS: Final[Mapping[str, Model]] = {
-    "majority": majority,
-    "one coin": one_coin,
-    "Dawid-Skene": confusion,
-    "MACE": mace,
-}
+def by_accuracy(counts: Floats) -> Floats:
+    """A confusion matrix for each worker, shrunk to what its accuracy alone says."""
+    return np.maximum(shrunk(counts, one_coin(counts)), _LEAST)
+
+
+def by_habit(counts: Floats) -> Floats:
+    """The same, shrunk to knowledge and habit."""
+    return np.maximum(shrunk(counts, mace(counts)), _LEAST)
+
+
+MODELS: Final[tuple[Model, ...]] = (by_accuracy, by_habit)
