@@ -21,13 +21,13 @@ TOPICS = {
     ),
     "Public aggregations": (
         "The same pure function of the table for everybody.",
-        "aggregation.Plurality aggregation.Weighted aggregation.DawidSkene aggregation.Auto aggregation.Pool "
-        "aggregation.TrimmedMean aggregation.Median aggregation.Mean aggregation.GeometricMedian "
-        "aggregation.Krum",
+        "aggregation.Plurality aggregation.Weighted aggregation.DawidSkene aggregation.Pool "
+        "aggregation.TrimmedMean aggregation.Median aggregation.Mean aggregation.GeometricMedian aggregation.Krum",
     ),
     "Own aggregations": (
         "Each participant uses what only it knows, and casts a final vote.",
-        "HoldoutTrust PeerReview Listen aggregation.Known aggregation.Rows aggregation.gold_known",
+        "aggregation.Auto HoldoutTrust PeerReview Listen aggregation.Known aggregation.Rows "
+        "aggregation.gold_known",
     ),
     "Protocols": (
         "How votes travel: one table for all, or queries of k peers as in the paper.",
