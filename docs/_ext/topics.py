@@ -22,7 +22,8 @@ TOPICS = {
     "Public aggregations": (
         "The same pure function of the table for everybody.",
         "aggregation.Plurality aggregation.Weighted aggregation.DawidSkene aggregation.Pool "
-        "aggregation.TrimmedMean aggregation.Median aggregation.Mean aggregation.GeometricMedian aggregation.Krum",
+        "aggregation.TrimmedMean aggregation.Median aggregation.Mean aggregation.GeometricMedian "
+        "aggregation.Krum",
     ),
     "Own aggregations": (
         "Each participant uses what only it knows, and casts a final vote.",
