@@ -247,7 +247,7 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
         ("certificate.pem", b"\xff", r"certificate\.pem must be a certificate"),
         ("certificate.pem", None, r"there is no certificate\.pem"),
         ("node.toml", None, r"there is no node\.toml"),
-        ("node.toml", b"name = ", r"node\.toml: .*must be TOML: .*line 1|node\.toml must be TOML"),
+        ("node.toml", b"name = ", r"^[^:]*node\.toml must be TOML"),
         ("node.toml", b"name = 'a'", r"node\.toml: listen is missing"),
         ("node.toml", (settings + "x = 1\n").encode(), r"node\.toml: 'x' must be one of name, org"),
         (

@@ -144,8 +144,9 @@ def load(folder: Path | str) -> Identity:
             f"{folder / CERTIFICATE} must be of the key in {folder / KEY}: they do not belong together; "
             "restore the one that was replaced"
         )
+    table = read_toml(folder / SETTINGS)
     try:
-        settings = _settings(read_toml(folder / SETTINGS))
+        settings = _settings(table)
         check_certificate(certificate, settings["name"])
     except ValueError as error:
         raise ValueError(f"{folder / SETTINGS}: {error}") from None
