@@ -259,7 +259,7 @@ def result(config: Config, found: Any) -> BelievingResult:
             some = [by[lie] for (name, _), by in found["draws"].items() if name == data]
             names = dict.fromkeys(way for each in some for way in each)
             score[f"{data}; {lie}"] = {
-                way: _root_mean(values) / np.sqrt(len(values))
+                way: _root_mean(values) / float(np.sqrt(len(values)))
                 if way.startswith(APART)
                 else float(np.mean(values))
                 for way in names

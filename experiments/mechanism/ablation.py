@@ -101,8 +101,10 @@ def _nobody_contradicts(own: int, one_hot: Array, alike: Floats) -> Floats:  # n
 
 
 def _no_trim(rows: Rows, *where: Any) -> Any:
-    return replace(numbers.NumberPanel.of(rows, *where), trim=0)
+    return replace(_panel_of(rows, *where), trim=0)
 
+
+_panel_of = numbers.NumberPanel.of
 
 # By the kind of rule, then by what is left out or set otherwise.
 MECHANISMS: Final[Mapping[str, Mapping[str, Patch]]] = {
