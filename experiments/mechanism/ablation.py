@@ -96,8 +96,8 @@ def _without_model(model: Model) -> Patch:
     return _instead(gold, "MODELS", tuple(each for each in MODELS if each is not model))
 
 
-def _nobody_contradicts(own: int, one_hot: Array, alike: Floats) -> Floats:  # noqa: ARG001
-    return np.zeros(len(one_hot))
+def _nobody_contradicts(own: int, shares: Floats, alike: Floats, inputs: int) -> Floats:  # noqa: ARG001
+    return np.zeros(len(shares))
 
 
 def _no_trim(rows: Rows, *where: Any) -> Any:

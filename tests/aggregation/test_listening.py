@@ -198,7 +198,7 @@ def test_own_correlation_is_pearson_s_for_two_classes() -> None:
     votes = rng.integers(0, 2, (4, 500))
     votes[1] = np.where(rng.random(500) < 0.8, votes[0], votes[1])
     votes[3] = 1
-    found = own_correlation(0, one_hot(votes, 2), agreements(votes))
+    found = own_correlation(0, one_hot(votes, 2).mean(axis=2), agreements(votes), 500)
     exact = np.asarray(np.corrcoef(votes[:3]))[0]
     noise = 2 / np.sqrt(500)
     np.testing.assert_allclose(found[:2], exact[:2] - noise, atol=1e-6)

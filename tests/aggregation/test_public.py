@@ -137,6 +137,13 @@ def test_names_and_order_do_not_matter(table: Renamed) -> None:
         assert renamed.decision.tolist() == table.colours[base.decision].tolist()
 
 
+def test_an_aggregation_may_be_named_as_people_type_it() -> None:
+    votes = [[0, 1, 1], [0, 1, 0], [1, 1, 0]]
+    np.testing.assert_array_equal(aggregate(votes, "plurality(least=3)").decision, [-1, 1, -1])
+    with pytest.raises(ValueError, match="aggregation must be one of plurality, dawid-skene"):
+        aggregate(votes, "median-of-votes")
+
+
 def test_a_truth_that_is_told_counts() -> None:
     rng = np.random.default_rng(5)
     truth = rng.integers(0, 2, 400)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import skops.io
 from sklearn.linear_model import LogisticRegression
@@ -270,6 +271,8 @@ def test_moots_on_numbers(learnt: Path, tmp_path: Path, model: str) -> None:
     whole = data.layout.rows(read_again(table))
     np.testing.assert_allclose(found["answers"], moot.predict(whole))
     np.testing.assert_allclose(read_moot(tmp_path).predict(table), moot.predict(whole))
+    frame = pd.read_csv(table, dtype=str)
+    np.testing.assert_allclose(read_moot(tmp_path).predict(frame), moot.predict(whole))
     each = np.array([own.predict(whole) for own in moot.estimators_])
     np.testing.assert_allclose(found["spread"], each.max(axis=0) - each.min(axis=0))
     with table.open(newline="") as file:

@@ -72,6 +72,21 @@ def test_a_function_that_leaves_inputs_out_keeps_its_other_numbers(gap: Any) -> 
     np.testing.assert_array_equal(moot.predict(inputs(2)), [3.0, 6.0])
 
 
+def test_a_function_that_writes_into_its_inputs_changes_nothing_for_others() -> None:
+    def rude(X: Any) -> Any:
+        X[:] = 0
+        return X[:, 0]
+
+    moot = ConsensusRegressor(
+        [FunctionModel(rude), FunctionModel(lambda X: X[:, 0]), Says([2.0] * 4)],
+        prefit=True,
+        aggregation=Median(),
+    )
+    X = np.full((4, 1), 3.0)
+    np.testing.assert_array_equal(moot.predict(X), [2.0] * 4)  # of 0, 3 and 2
+    assert (X == 3).all()
+
+
 def test_several_outputs() -> None:
     X, y = load_diabetes(return_X_y=True)
     both = np.stack([y, -y], axis=1)

@@ -287,7 +287,7 @@ def test_kinds_that_do_not_fit_are_refused() -> None:
     with pytest.raises(TypeError, match="adversaries must map participants to NumberAdversary"):
         council([[0.5], [0.7]], adversaries={0: PerfectlyMalicious()})
     with pytest.raises(TypeError, match="aggregation must be one of"):
-        council([[0], [1]], aggregation="plurality")
+        council([[0], [1]], aggregation=3)
     assert council([[0.5], [0.7]], aggregation=TrimmedMean()).decision.tolist() == [0.6]
 
 

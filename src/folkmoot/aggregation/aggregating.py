@@ -15,7 +15,7 @@ from folkmoot.votes import NO_VOTE, check_truth, check_votes
 
 def aggregate(
     votes: npt.ArrayLike,
-    aggregation: Aggregation | None = None,
+    aggregation: Aggregation | str | None = None,
     *,
     truth: npt.ArrayLike | None = None,
     classes: int | None = None,
@@ -28,8 +28,8 @@ def aggregate(
         Each participant's answer to each input. Classes: integers 0..C-1, -1 or NaN for no vote, of
         shape (participant, input). Probabilities: shape (participant, input, class), NaN for none.
         Numbers: shape (participant, input) or (participant, input, d), NaN for none.
-    aggregation : Aggregation, optional
-        How: any class of ``folkmoot.aggregation``. Default: ``Plurality()``.
+    aggregation : Aggregation or str, optional
+        How: any class of ``folkmoot.aggregation``, or its name. Default: ``Plurality()``.
     truth : array-like of int, shape (input,), optional
         The right classes that are known, -1 elsewhere, for ``DawidSkene``.
     classes : int, optional
@@ -64,7 +64,11 @@ def aggregate(
 
 
 def check_aggregation(rule: object) -> Aggregation:
-    """The aggregation, or TypeError if it is none."""
+    """The aggregation, also by its name as people type it; TypeError if it is none."""
+    if isinstance(rule, str):
+        from folkmoot.aggregation.naming import aggregation_called  # which loads all of them
+
+        return aggregation_called(rule)
     if not isinstance(rule, Aggregation):
         raise TypeError(f"aggregation must be one of folkmoot.aggregation, such as Plurality(): got {rule!r}")
     return rule

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from folkmoot.aggregation.gold import decide_by_gold
 from folkmoot.aggregation.holdout import Holdout
@@ -75,7 +76,8 @@ class HoldoutTrust(OwnAggregation):
             if kind == "numbers":
                 _numbers(table, rows, able.tolist(), finals)
             else:
-                _labels(table, rows, able.tolist(), finals)
+                with threadpool_limits(1):  # the matrices are small: threads would only wait for each other
+                    _labels(table, rows, able.tolist(), finals)
         return finals.done()
 
 

@@ -80,6 +80,15 @@ class Heard:
         return agreements(self.votes)
 
     @cached_property
+    def shares(self) -> Floats:
+        """(participant, class): how often each names each class, of all inputs."""
+        return np.asarray(self.one_hot.mean(axis=2, dtype=np.float64))
+
+    def correlation(self, own: int) -> Floats:
+        """(participant,): how everybody's votes correlate with those of one."""
+        return own_correlation(own, self.shares, self.alike, self.votes.shape[1])
+
+    @cached_property
     def both(self) -> Floats:
         """(participant, participant): on how many inputs both voted."""
         cast = (self.votes >= 0).astype(np.float32)
@@ -133,7 +142,7 @@ def unlike_inputs(own: int, heard: Heard, holdout: Holdout, weight: Floats) -> s
 
 def alike(own: int, heard: Heard) -> Floats:
     """(participant,): all count alike, copies once, but for those that surely contradict one's own votes."""
-    return heard.voices * (own_correlation(own, heard.one_hot, heard.alike) >= 0)
+    return heard.voices * (heard.correlation(own) >= 0)
 
 
 def by_agreement(own: int, heard: Heard, holdout: Holdout) -> Floats:
@@ -152,7 +161,8 @@ def by_agreement(own: int, heard: Heard, holdout: Holdout) -> Floats:
 
 def by_answer(own: int, heard: Heard, holdout: Holdout) -> Floats | str:
     """Everybody's weight by the answer that its own votes lead to; or why there is none."""
-    found = refine(own, heard.votes, heard.one_hot, heard.copies, heard.alike, holdout.accuracy)
+    trust = heard.correlation(own)
+    found = refine(own, heard.votes, heard.one_hot, heard.copies, heard.alike, trust, holdout.accuracy)
     if found is None:
         return "nobody agrees or disagrees with it more often than chance would"
     cast = np.diag(heard.both)

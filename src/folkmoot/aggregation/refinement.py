@@ -44,11 +44,12 @@ class Refined(NamedTuple):
 
 
 def refine(
-    own: int, votes: Ints, one_hot: Singles, copies: Ints, alike: Floats, accuracy: float
+    own: int, votes: Ints, one_hot: Singles, copies: Ints, alike: Floats, trust: Floats, accuracy: float
 ) -> Refined | None:
     """The answer that follows from one's own votes, right with this chance; None if nobody speaks for one.
 
-    ``alike`` (participant, participant) says on how many inputs two agree.
+    ``alike`` (participant, participant) says on how many inputs two agree, ``trust`` (participant,) how the
+    votes of each correlate with one's own.
     """
     classes, inputs = one_hot.shape[1:]
     belief = min(max(accuracy, 1.1 / classes), _MOST)
@@ -57,7 +58,6 @@ def refine(
     answer[:, told] = (1 - belief) / (classes - 1)
     answer[votes[own, told], told] = belief
 
-    trust = own_correlation(own, one_hot, alike)
     # One of each set of copies is heard, and oneself is not: the answer must be what others say, or one's own
     # votes would be recognised in themselves.
     witness = np.zeros(len(votes), dtype=np.bool_)
@@ -77,10 +77,12 @@ def refine(
     return Refined(counts, voice)
 
 
-def own_correlation(own: int, one_hot: Singles, alike: Floats) -> Floats:
-    """Correlation of everybody's votes with one's own, shrunk by two standard errors."""
-    n, _, inputs = one_hot.shape
-    shares = one_hot.mean(axis=2, dtype=np.float64)
+def own_correlation(own: int, shares: Floats, alike: Floats, inputs: int) -> Floats:
+    """Correlation of everybody's votes with one's own, shrunk by two standard errors.
+
+    ``shares`` (participant, class) says how often each names each class.
+    """
+    n = len(shares)
     spread = np.diag(alike) / inputs - (shares**2).sum(axis=1)
     live = (spread > 1e-9) & (spread[own] > 1e-9)
     covariance = alike[own] / inputs - shares @ shares[own]

@@ -37,7 +37,7 @@ def compare(
     votes: npt.ArrayLike | VoteTable,
     protocol: Any = None,
     *,
-    aggregation: Aggregation | None = None,
+    aggregation: Aggregation | str | None = None,
     known: Known | None = None,
     truth: npt.ArrayLike | None = None,
     adversaries: Mapping[int, Adversary | NumberAdversary] | None = None,
@@ -65,7 +65,7 @@ def compare(
     protocol : Council, Slush, Snowflake or Snowball, or mapping of str to one of them, optional
         How votes are exchanged; or several protocols by name, each a line of the report. Default:
         ``Council()``.
-    aggregation : Aggregation, optional
+    aggregation : Aggregation or str, optional
         How a council makes an answer of the table, such as ``DawidSkene()``. Default: ``Plurality()`` of
         classes, ``Pool()`` of probabilities, ``TrimmedMean()`` of numbers.
     known : Known, optional
@@ -433,8 +433,8 @@ def _central_lines(
     if outcome.classes and besides.classes is None:
         besides = replace(besides, classes=outcome.classes)
     lines = []
-    for name, rule in rules.items():
-        check_aggregation(rule)
+    for name, named in rules.items():
+        rule = check_aggregation(named)
         labels = outcome.classes and "labels" in rule.takes and "probabilities" not in rule.takes
         given = likeliest(first) if labels and first.ndim == 3 else first
         note = "by holdout accuracy" if name == "weighted" else ""

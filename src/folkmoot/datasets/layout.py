@@ -6,19 +6,18 @@ A moot that learnt from one table reads the rows of another by the same ``Layout
 from __future__ import annotations
 
 import difflib
-import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from folkmoot import checks
 from folkmoot.arrays import Array
 from folkmoot.datasets.sheets import MISSING, Sheet, read_sheet
-from folkmoot.files.tabular import advice, has_thousands, shortened, texts_table, without_unit
+from folkmoot.files.tabular import advice, has_thousands, is_frame, shortened, texts_table, without_unit
 
 _FEW: Final = 0.2  # other cells than this share of a column of numbers are mistakes
 _MANY_WORDS: Final = 3  # so many words a cell, on average, are a text
@@ -75,17 +74,17 @@ class NewRows(NamedTuple):
     sheet: Sheet
 
 
-def read_rows(path: str | os.PathLike[str], layout: Layout) -> NewRows:
-    """The rows of a file that need not have a target; columns are found by name, in any order.
+def read_rows(source: Any, layout: Layout) -> NewRows:
+    """The rows of a file or data frame that need not have a target; columns are found by name, in any order.
 
     A missing column is an error. One warning names columns that are not used, and one each column with words
     that the training table does not have.
     """
-    if Path(path).suffix.lower() == ".txt" and len(layout.features) == 1:
-        table = texts_table(Path(path), layout.features[0])
+    if not is_frame(source) and Path(source).suffix.lower() == ".txt" and len(layout.features) == 1:
+        table = texts_table(Path(source), layout.features[0])
         sheet = Sheet(table, list(table.rows()))
     else:
-        sheet = read_sheet(path, layout.features)
+        sheet = read_sheet(source, layout.features)
     missing = [name for name in layout.features if name not in sheet.columns]
     extra = [name for name in sheet.columns if name not in (*layout.features, layout.target, layout.group)]
     if missing:

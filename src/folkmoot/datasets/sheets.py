@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from folkmoot.files.tabular import Row, Table, open_table, shortened
+from folkmoot.files.tabular import Row, Table, opened, shortened
 
 MISSING: Final = frozenset({"", "na", "n/a", "nan", "?", "null", "none"})
 
@@ -62,14 +61,17 @@ class Sheet(NamedTuple):
         return cells
 
 
-def read_sheet(path: str | os.PathLike[str], wanted: Sequence[str]) -> Sheet:
-    """The cells of a file. Its first line is a header if it has the columns wanted, or no numbers."""
-    with open_table(path) as table:
+def read_sheet(source: Any, wanted: Sequence[str]) -> Sheet:
+    """The cells of a file or data frame.
+
+    The first line of a file is a header if it has the columns wanted, or no numbers.
+    """
+    with opened(source) as table:
         if any(name not in table.columns for name in wanted) and any(
             table.number(name) is not None for name in table.columns
         ):
             raise ValueError(
-                f"{path} has no header: its first line is {shortened(table.columns)}; "
+                f"{table.path} has no header: its first line is {shortened(table.columns)}; "
                 "expected the names of the columns"
             )
         return Sheet(table, list(table.rows()))

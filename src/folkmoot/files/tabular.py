@@ -22,7 +22,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, Any, Final, TextIO, TypeAlias
 
@@ -161,6 +161,11 @@ def frame_table(frame: Any) -> Iterator[Table]:
     """The table in a data frame. An index with a name is a column, any other names the rows."""
     whole = frame if hasattr(frame, "itertuples") else frame.to_pandas()
     yield _FrameTable(whole.reset_index() if any(name is not None for name in whole.index.names) else whole)
+
+
+def opened(source: Any) -> AbstractContextManager[Table]:
+    """The table in a file or in a data frame."""
+    return frame_table(source) if is_frame(source) else open_table(source)
 
 
 def texts_table(path: Path, column: str) -> Table:

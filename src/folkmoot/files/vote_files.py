@@ -12,7 +12,6 @@ import math
 import os
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -20,7 +19,7 @@ import numpy as np
 
 from folkmoot import checks
 from folkmoot.arrays import Array, Ints
-from folkmoot.files.tabular import Table, frame_table, is_frame, open_table, shortened, written
+from folkmoot.files.tabular import Table, is_frame, opened, shortened, written
 from folkmoot.votes import NO_VOTE, Votes, numbered
 
 __all__ = ["PartitionTable", "VoteTable", "read_partitions", "read_votes"]
@@ -328,10 +327,6 @@ class _Cast(NamedTuple):
     wide: bool
 
 
-def _opened(source: Any) -> AbstractContextManager[Table]:
-    return frame_table(source) if is_frame(source) else open_table(source)
-
-
 def _called(source: Any) -> str:
     """A table in messages."""
     return str(source) if isinstance(source, (str, os.PathLike)) else type(source).__name__
@@ -354,7 +349,7 @@ def _cast(
     workers: dict[str, int] = {}
     labels: dict[str, int] = {}
     codes = array("q")
-    with _opened(source) as table:
+    with opened(source) as table:
         wide = what == "task" and _is_wide(table, names)
         for line, task, worker, label in _wide(table, names) if wide else _long(table, names, skip):
             codes.append(tasks.setdefault(task, len(tasks)))
@@ -475,7 +470,7 @@ def _told(
         return told
     if not isinstance(source, (str, os.PathLike)) and not is_frame(source):
         return _labels_by_task(source, cast, what)
-    with _opened(source) as table:
+    with opened(source) as table:
         _check_columns(table, {kind: task, what if kind != "task" else "label": label})
         for line, cells in table.rows([task, label]):
             if skip and not cells[1]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ class FunctionModel(BaseEstimator):
         return self
 
     def predict(self, X: Any) -> Array:
-        """Call the function.
+        """Call the function with a copy of the inputs, since others answer these, too.
 
         Parameters
         ----------
@@ -76,5 +77,5 @@ class FunctionModel(BaseEstimator):
         ndarray, shape (input,)
             Its answers.
         """
-        said = self.function(X)
+        said = self.function(copy(X))
         return said if isinstance(said, np.ndarray) else np.asarray(list(said))

@@ -101,13 +101,13 @@ class LearnedMoot:
     moot: ConsensusClassifier | ConsensusRegressor
     layout: Layout
 
-    def predict(self, path: str | os.PathLike[str]) -> Array:
+    def predict(self, table: Any) -> Array:
         """Answer the rows of a table.
 
         Parameters
         ----------
-        path : str or path-like
-            A file with the columns that the moot learnt from, in any order.
+        table : str, path-like or data frame
+            A file or a frame with the columns that the moot learnt from, in any order.
 
         Returns
         -------
@@ -119,7 +119,7 @@ class LearnedMoot:
         UserWarning
             About columns that are not used, and words that the moot has not seen.
         """
-        return self.moot.predict(read_rows(path, self.layout).X)
+        return self.moot.predict(read_rows(table, self.layout).X)
 
     def answers(self, X: Array) -> TableAnswers:
         """``predict`` and probabilities for rows that ``layout`` has read."""

@@ -76,7 +76,7 @@ class Council:
         self,
         votes: npt.ArrayLike,
         *,
-        aggregation: Aggregation | None = None,
+        aggregation: Aggregation | str | None = None,
         known: Known | None = None,
         adversaries: Mapping[int, Adversary | NumberAdversary] | None = None,
         truth: npt.ArrayLike | None = None,
@@ -94,7 +94,7 @@ class Council:
         ----------
         votes : array-like
             The first votes: classes, probabilities or numbers, as ``aggregate`` takes them.
-        aggregation : Aggregation, optional
+        aggregation : Aggregation or str, optional
             How the table becomes an answer. Default: ``Plurality()`` of classes, ``Pool()`` of probabilities,
             ``TrimmedMean()`` of numbers.
         known : Known, optional

@@ -28,7 +28,7 @@ def deliberate(
     votes: npt.ArrayLike | VoteTable,
     protocol: SnowProtocol[Any] | RunsItself | None = None,
     *,
-    aggregation: Aggregation | None = None,
+    aggregation: Aggregation | str | None = None,
     known: Known | None = None,
     adversaries: Mapping[int, Adversary | NumberAdversary] | None = None,
     truth: npt.ArrayLike | None = None,
@@ -62,7 +62,7 @@ def deliberate(
         ``Slush``, ``Snowflake`` or ``Snowball``; ``Council()``; or a protocol of ``folkmoot.outlook``. The
         last two have ``run(votes, ...) -> Outcome`` and are handed all options but ``threads``, ``permute``,
         and ``device``. Default: ``Council()``.
-    aggregation : Aggregation, optional
+    aggregation : Aggregation or str, optional
         How a ``Council`` makes an answer of the table of votes, such as ``DawidSkene()``. The other protocols
         are for plain votes, with the weights and thresholds of the paper, and take none.
     known : Known, optional
