@@ -132,3 +132,14 @@ def test_probabilities_rule_nothing_out() -> None:
     assert final.probabilities is not None
     assert final.probabilities.min() > 0
     np.testing.assert_allclose(final.probabilities.sum(axis=2), 1)
+
+
+@pytest.mark.parametrize(("labels", "took"), [(2, "peer review"), (20, "plurality")])
+def test_few_rows_per_label_are_no_reason_to_leave_the_plurality(labels: int, took: str) -> None:
+    """Where all candidates are always right, the first of them is taken."""
+    truth = np.arange(140) % labels
+    votes = np.tile(truth, (5, 1))
+    rows = Rows(votes[:, :40], truth[:40], np.arange(40) % 5)
+    final = Auto().final_votes(votes[:, 40:], Known(classes=labels, rows=rows))
+    assert final.told.startswith(f"auto took {took}; right on 40 rows left out")
+    assert (final.votes == truth[40:]).all()

@@ -121,7 +121,7 @@ def listen(own: int, heard: Heard, holdout: Holdout) -> Floats | str:
 def unlike_inputs(own: int, heard: Heard, holdout: Holdout, weight: Floats) -> str | None:
     """Why the holdout does not hold for the inputs, by the others' answer with these weights; None if it may.
 
-    Where a participant knows a region of the inputs, no answer to all inputs agrees with its votes as often
+    If a participant knows a region of the inputs, no answer to all inputs agrees with its votes as often
     as its holdout promises. One without rows of some class knows that anyway (``unlike_rows``).
     """
     others = np.where(heard.copies == heard.copies[own], 0.0, weight)
