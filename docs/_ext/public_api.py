@@ -90,18 +90,18 @@ def _tell_names(_app: Sphinx, config: Config) -> None:
 
 
 def _lead_back(_app: Sphinx, pagename: str, _template: str, context: dict[str, Any], _tree: object) -> None:
-    """Listings of source lead back to a class by the address at which its page describes it.
+    """Listings of source lead back to a name by the address at which its page describes it.
 
-    Sphinx takes one address for all names of a module, that of the first.
+    Sphinx takes one address for all names of a module, that of the first that it reads.
     """
     if not pagename.startswith("_modules/folkmoot/"):
         return
     module = pagename.removeprefix("_modules/").replace("/", ".")
-    for each in given_back():
-        home, _, short = each.rpartition(".")
-        if home == module:
-            anchor = rf'(class="viewcode-back" href="[^"#]*#)[\w.]*?\b({short}[.\w]*")'
-            context["body"] = re.sub(anchor, rf"\g<1>{module}.\g<2>", context["body"])
+    for address, thing in {**public_names(), **given_back()}.items():
+        if getattr(thing, "__module__", None) == module:
+            home, _, short = address.rpartition(".")
+            anchor = rf'(class="viewcode-back" href="[^"#]*#)[\w.]*?\b({short}(?:\.\w+)*")'
+            context["body"] = re.sub(anchor, rf"\g<1>{home}.\g<2>", context["body"])
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
